@@ -1,0 +1,35 @@
+/**
+ * `npm run check`: everything that needs no real part and takes under a minute. Types, lint and format, the generated files'
+ * freshness, layers, tidy and the unit tests. `--fix` formats and mends what can be mended.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const bin = (name: string) => resolve(root, 'node_modules/.bin', name);
+const fix = process.argv.includes('--fix');
+
+const steps: readonly { readonly name: string; readonly command: readonly string[] }[] = [
+  { name: 'types', command: [bin('tsc'), '-p', '.'] },
+  { name: 'lint and format', command: [bin('biome'), 'check', ...(fix ? ['--write'] : []), '--max-diagnostics=40', '.'] },
+  ...['generate-api', 'generate-bootstrap', 'generate-cri', 'generate-options']
+    .filter((script) => existsSync(resolve(root, `scripts/${script}.ts`)))
+    .map((script) => ({ name: `${script} is current`, command: [process.execPath, `scripts/${script}.ts`, '--check'] })),
+  { name: 'layers and tidy', command: [process.execPath, '--test', '--test-reporter=dot', 'test/*.test.ts'] },
+  {
+    name: 'unit tests',
+    command: [process.execPath, '--test', '--test-concurrency=2', `--test-reporter=${resolve(root, 'scripts/test-reporter.ts')}`, 'src/**/*.test.ts'],
+  },
+];
+
+for (const { name, command } of steps) {
+  const started = performance.now();
+  const result = spawnSync(command[0]!, command.slice(1), { cwd: root, stdio: 'inherit' });
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  if (result.status !== 0) {
+    console.error(`check: ${name} failed after ${seconds} s`);
+    process.exit(1);
+  }
+  console.log(`check: ${name} ok (${seconds} s)`);
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm test`: `npm run check`, then the suites that meet the real parts, one after the other, each within its budget. Prints the
+ * time of every suite and ends with the sum of tests. `node scripts/test.ts NAME...` runs only the named suites.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+interface Suite {
+  readonly name: string;
+  readonly files: string;
+  readonly budgetMinutes: number;
+}
+
+const suites: readonly Suite[] = [
+  { name: 'kubectl', files: 'test/kubectl/*.test.ts', budgetMinutes: 8 },
+  { name: 'node', files: 'test/node/*.test.ts', budgetMinutes: 10 },
+];
+
+const asked = process.argv.slice(2);
+const report: string[] = [];
+let failed = false;
+
+function run(name: string, command: readonly string[], budgetMinutes: number): void {
+  const started = performance.now();
+  const result = spawnSync(command[0]!, command.slice(1), {
+    cwd: root,
+    stdio: 'inherit',
+    timeout: budgetMinutes * 60_000 * 2,
+    killSignal: 'SIGKILL',
+  });
+  const minutes = (performance.now() - started) / 60_000;
+  const ok = result.status === 0;
+  failed ||= !ok;
+  report.push(`${ok ? 'ok    ' : 'FAILED'} ${name}: ${minutes.toFixed(1)} of ${budgetMinutes} min${minutes > budgetMinutes ? ' (over its budget)' : ''}`);
+}
+
+if (asked.length === 0 || asked.includes('check')) run('check', [process.execPath, 'scripts/check.ts'], 2);
+for (const suite of suites) {
+  if (asked.length > 0 && !asked.includes(suite.name)) continue;
+  if (globSync(suite.files, { cwd: root }).length === 0) continue;
+  const reporter = resolve(root, 'scripts/test-reporter.ts');
+  if (!existsSync(reporter)) throw new Error(`no reporter at ${reporter}`);
+  console.log(`\n== ${suite.name} ==`);
+  run(suite.name, [process.execPath, '--test', '--test-concurrency=1', `--test-reporter=${reporter}`, suite.files], suite.budgetMinutes);
+}
+
+console.log(`\n${report.join('\n')}`);
+process.exit(failed ? 1 : 0);
