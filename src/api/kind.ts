@@ -1,0 +1,69 @@
+/**
+ * What a kind adds to its row in the tables: defaulting, what creation and update do to it before validation, validation, and
+ * how `kubectl get` prints it. One file per kind (`core/v1/pod.ts`) exports one `KindBehaviour`; `behaviours.ts` collects them.
+ * A kind without a file of its own gets the generic behaviour (metadata rules, `generation`, status kept apart).
+ */
+import type { FieldError } from '../apimachinery/field-error.ts';
+import type { Draft, KubeObject } from '../apimachinery/meta.ts';
+import type { ResourceType } from '../apimachinery/resource.ts';
+
+export interface StrategyContext {
+  /** RFC 3339 with seconds. */
+  readonly now: string;
+  /** Name of the user who asks; some kinds record it. */
+  readonly user: { readonly name: string; readonly uid?: string | undefined; readonly groups: readonly string[]; readonly extra?: Readonly<Record<string, readonly string[]>> | undefined };
+  /** Adds a `Warning` header for the client. */
+  warn(message: string): void;
+}
+
+export interface Column<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description?: string;
+  /** 0: always shown; 1: only with `-o wide`. */
+  readonly priority?: number;
+  /** `nowMs` is the wall clock, for ages. */
+  cell(object: T, nowMs: number): unknown;
+}
+
+/** What differs on a subresource such as `status`. */
+export interface SubresourceStrategy<T> {
+  prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
+  validateUpdate?(object: T, previous: T): readonly FieldError[];
+}
+
+export interface KindBehaviour<T extends KubeObject = KubeObject> {
+  readonly resource: ResourceType<T>;
+  /** Fills in what is unset, in upstream's order. Also run on objects read from storage. Must be idempotent. */
+  defaults?(object: Draft<T>): void;
+  /** After the generic part (uid, creationTimestamp, status dropped where there is a status subresource, generation 1). */
+  prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
+  /** After the generic part (status kept from `previous`, generation raised when anything outside metadata and status changed). */
+  prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
+  /** All errors at once; metadata is validated by the generic part with `validateName`. */
+  validate?(object: T): readonly FieldError[];
+  validateUpdate?(object: T, previous: T): readonly FieldError[];
+  /** Rule for metadata.name; default DNS subdomain. Returns messages. */
+  validateName?(name: string, prefix: boolean): readonly string[];
+  /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */
+  readonly keepsStatus?: boolean;
+  /** Whether `metadata.generation` is counted. Default: true for kinds with a spec whose upstream strategy counts it. */
+  readonly countsGeneration?: boolean;
+  readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>;
+  readonly columns?: readonly Column<T>[];
+  /** Order of rows within a list, e.g. Events; default: as stored. */
+  readonly allowCreateOnUpdate?: boolean;
+  /** Whether an update without resourceVersion is taken. Default true. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** What happens to dependents when the client does not say. Default background. */
+  readonly defaultPropagation?: 'background' | 'orphan';
+  /**
+   * Seconds of grace that a deletion starts with; undefined: deleted at once. `requested` is the client's wish.
+   */
+  gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
+  /** Values for field selectors beyond metadata.name and metadata.namespace. */
+  selectableFields?(object: T): Readonly<Record<string, string>>;
+  /** Seconds after which the object disappears (Events). */
+  readonly ttlSeconds?: number;
+}

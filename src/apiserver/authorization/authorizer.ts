@@ -1,0 +1,18 @@
+/** May they? Authorizers are asked in order; the first `allow` or `deny` decides, and if none decides the answer is no. */
+import type { RequestInfo, UserInfo } from '../request.ts';
+
+export interface AuthorizationAttributes {
+  readonly user: UserInfo;
+  readonly info: RequestInfo;
+}
+
+export interface AuthorizationDecision {
+  readonly decision: 'allow' | 'deny' | 'no-opinion';
+  /** Shown to the user on refusal and in access reviews, in upstream's words. */
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  readonly name: string;
+  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> | AuthorizationDecision;
+}

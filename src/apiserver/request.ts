@@ -1,0 +1,91 @@
+/**
+ * A request to the API server as every stage of the pipeline sees it, whichever transport it came by: HTTPS, or a call from a
+ * component of the same process. The stages and their order: authentication, audit, flow control, authorization, then a handler
+ * (a resource of the registry, or one of the server's own paths).
+ */
+
+/** Who is asking. `system:anonymous` when nobody could be recognised. */
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** What the URL means, before anything is looked up. */
+export interface RequestInfo {
+  readonly isResource: boolean;
+  /** For resources: get list watch create update patch delete deletecollection proxy; for other paths the lower-case method. */
+  readonly verb: string;
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Path segments after `resource/name/subresource`, as proxies use them. */
+  readonly rest: readonly string[];
+  readonly fieldSelector?: string | undefined;
+  readonly labelSelector?: string | undefined;
+}
+
+/** The body: bytes from a socket, read once and with a limit; or a value handed over by a component of the same process. */
+export type RequestBody =
+  | { readonly kind: 'none' }
+  /** Rejects with a `StatusError` 413 above `limitBytes`, 400 when the sender stops half-way. */
+  | { readonly kind: 'bytes'; read(limitBytes: number): Promise<Buffer> }
+  | { readonly kind: 'value'; readonly value: unknown };
+
+/** An HTTP/1.1 connection that asked to be upgraded (SPDY or WebSocket); whoever takes it answers on the socket itself. */
+export interface UpgradeConnection {
+  readonly request: import('node:http').IncomingMessage;
+  readonly socket: import('node:stream').Duplex;
+  readonly head: Buffer;
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Decoded path without query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: RequestBody;
+  readonly remoteAddress: string;
+  /** DER of the verified client certificate chain, leaf first; empty without one. */
+  readonly clientCertificates: readonly Buffer[];
+  /** Set by the in-process transport, and after authentication. */
+  readonly user?: UserInfo | undefined;
+  /** Aborted when the client is gone or the request's time is up. */
+  readonly signal: AbortSignal;
+  readonly upgrade?: UpgradeConnection | undefined;
+}
+
+export type ResponseBody =
+  | { readonly kind: 'none' }
+  /** An object of the API; encoded as the request's Accept header asks, or handed over as it is in-process. */
+  | { readonly kind: 'object'; readonly object: unknown }
+  /** Encoded bytes, in order; `contentType` is in the headers. */
+  | { readonly kind: 'bytes'; readonly chunks: readonly Uint8Array[] }
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+  /** A watch; each transport frames the events itself. */
+  | { readonly kind: 'watch'; readonly events: AsyncIterable<WatchFrame> }
+  /** The connection was taken over (upgrade); nothing more to send. */
+  | { readonly kind: 'taken' };
+
+/** One event of a watch; `encoded()` gives the JSON line shared by all watchers of the same version and media type. */
+export interface WatchFrame {
+  readonly type: string;
+  readonly object: unknown;
+  encoded(): Buffer;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ResponseBody;
+}
+
+/** A stage or the end of the pipeline. Throws `StatusError` for what should become a `Status`. */
+export type Handler = (request: ApiRequest, info: RequestInfo) => Promise<ApiResponse>;

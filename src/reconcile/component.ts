@@ -1,0 +1,27 @@
+/**
+ * What a component is: something that runs with a client, a clock, chance and a log, until its signal is aborted. Controllers,
+ * the scheduler, the kubelet and the proxy all have this form, so that the composition root can join them into one process or
+ * many and a simulator can run them on virtual time.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Client } from '../client/client.ts';
+import type { EventRecorder } from './events.ts';
+import type { InformerSet } from './informer.ts';
+
+export interface ComponentContext {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Informers shared by all components of one process and identity. */
+  readonly informers: InformerSet;
+  /** Aborted when the component must stop. */
+  readonly signal: AbortSignal;
+  /** Records Events under the component's own name. */
+  eventRecorder(component: string): EventRecorder;
+}
+
+/** Runs until `context.signal` is aborted; rejects only on a failure that the component cannot live with. */
+export type RunComponent = (context: ComponentContext) => Promise<void>;

@@ -1,0 +1,85 @@
+/**
+ * Which folder may import which: components meet only through the API, and the import graph proves it. The table is
+ * ARCHITECTURE.md's; type-only imports count like any other.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importsOf, sourceFiles } from './source-files.ts';
+
+const foundation = ['base', 'apimachinery'];
+const sdk = ['client', 'api', 'pki', ...foundation];
+const component = ['reconcile', 'serving', ...sdk];
+
+/** For each folder of src/, what it may import besides itself. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  apimachinery: ['base'],
+  api: foundation,
+  storage: ['base'],
+  pki: ['base'],
+  client: ['api', 'pki', ...foundation],
+  reconcile: sdk,
+  serving: sdk,
+  apiserver: ['storage', ...component],
+  controllers: component,
+  scheduler: component,
+  kubelet: component,
+  proxy: component,
+  dns: component,
+  cloud: component,
+  konnectivity: component,
+  cli: [...sdk, 'cluster'],
+  ui: ['api', 'apimachinery'],
+  cluster: ['apiserver', 'storage', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', 'cloud', 'konnectivity', ...component],
+};
+
+/** May import everything, and are themselves imported by tests and one another alone. */
+const testOnly = ['testing', 'sim'];
+
+const folderOf = (path: string) => (path.startsWith('src/') ? path.split('/')[1] : undefined);
+const isTest = (path: string) => /\.(test|contract|fixture)\.ts$/.test(path);
+
+test('each folder imports only what the layers allow', () => {
+  const offences: string[] = [];
+  for (const file of sourceFiles('src')) {
+    const folder = folderOf(file.path);
+    if (folder === undefined || file.path.split('/').length < 3 || isTest(file.path) || testOnly.includes(folder)) continue;
+    const may = allowed[folder];
+    if (!may) {
+      offences.push(`${file.path}: folder src/${folder} has no row in test/layers.test.ts`);
+      continue;
+    }
+    for (const { target, specifier, dynamic } of importsOf(file)) {
+      const to = target && folderOf(target);
+      if (!to || to === folder || may.includes(to)) continue;
+      if (folder === 'cli' && to === 'sim' && dynamic) continue;
+      offences.push(`${file.path} imports ${specifier}: src/${folder} may not import src/${to}`);
+    }
+  }
+  assert.deepEqual(offences, []);
+});
+
+test('controllers do not import one another, except for what their family shares', () => {
+  const offences: string[] = [];
+  for (const file of sourceFiles('src/controllers')) {
+    const [, , own, rest] = file.path.split('/');
+    if (rest === undefined || isTest(file.path)) continue;
+    for (const { target } of importsOf(file)) {
+      const [, area, other, inside] = target?.split('/') ?? [];
+      if (area !== 'controllers' || inside === undefined || other === own || other === 'shared' || other === 'gen') continue;
+      offences.push(`${file.path} imports ${target}`);
+    }
+  }
+  assert.deepEqual(offences, []);
+});
+
+test('every imported file exists and ends in .ts', () => {
+  const known = new Set([...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('scripts')].map((file) => file.path));
+  const offences: string[] = [];
+  for (const file of sourceFiles('src')) {
+    for (const { target, specifier } of importsOf(file)) {
+      if (target !== undefined && !target.endsWith('.json') && !known.has(target)) offences.push(`${file.path} imports ${specifier}`);
+    }
+  }
+  assert.deepEqual(offences, []);
+});

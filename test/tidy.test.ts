@@ -1,0 +1,100 @@
+/**
+ * The house rules that a machine can check (CONTRIBUTING.md): time and chance only as arguments, no mutable module state, files
+ * of readable length with a module comment, no dead files, no stray notes.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codeOf, importsOf, sourceFiles } from './source-files.ts';
+
+const isGenerated = (path: string) => path.includes('/gen/');
+const isTest = (path: string) => /\.(test|contract|fixture)\.ts$/.test(path);
+const sources = sourceFiles('src').filter((file) => !isGenerated(file.path));
+const product = sources.filter((file) => !isTest(file.path) && !file.path.startsWith('src/testing/'));
+
+const forbidden: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
+  { pattern: /\bDate\.now\b/, instead: 'clock.now()' },
+  { pattern: /\bnew Date\(\s*\)/, instead: 'new Date(clock.now())' },
+  { pattern: /\bperformance\.now\b/, instead: 'clock.monotonic()' },
+  { pattern: /(?<![.\w])(setTimeout|setInterval|setImmediate)\(/, instead: 'clock.after() or clock.soon()' },
+  { pattern: /\bprocess\.nextTick\b|(?<![.\w])nextTick\(/, instead: 'queueMicrotask() or clock.soon()' },
+  { pattern: /timers\/promises/, instead: 'sleep() of base/clock.ts' },
+  { pattern: /\bAbortSignal\.timeout\b/, instead: 'a timer of the clock that aborts' },
+  { pattern: /\bMath\.random\b/, instead: 'random.next()' },
+  { pattern: /\brandomUUID\b|\brandomBytes\b/, instead: 'random.uuid() or random.bytes()' },
+  { pattern: /\bWeakRef\b|\bFinalizationRegistry\b/, instead: 'explicit ownership' },
+];
+
+test('outside base/ time, timers and chance are arguments', () => {
+  const offences: string[] = [];
+  for (const file of product) {
+    if (file.path.startsWith('src/base/')) continue;
+    const lines = codeOf(file.text).split('\n');
+    lines.forEach((line, index) => {
+      for (const rule of forbidden) if (rule.pattern.test(line)) offences.push(`${file.path}:${index + 1}: use ${rule.instead}`);
+    });
+  }
+  assert.deepEqual(offences, []);
+});
+
+test('argv and the environment are read in the composition root alone', () => {
+  const offences = product
+    .filter((file) => !file.path.startsWith('src/cluster/') && file.path !== 'src/cli/main.ts')
+    .filter((file) => /\bprocess\.(argv|env)\b/.test(codeOf(file.text)))
+    .map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
+
+test('no module holds mutable state', () => {
+  const offences: string[] = [];
+  for (const file of product) {
+    codeOf(file.text)
+      .split('\n')
+      .forEach((line, index) => {
+        if (/^(export\s+)?(let|var)\s/.test(line)) offences.push(`${file.path}:${index + 1}: ${line.trim()}`);
+      });
+  }
+  assert.deepEqual(offences, []);
+});
+
+test('files begin by saying what they are', () => {
+  const offences = product.filter((file) => !file.text.startsWith('/**') && !file.text.startsWith('#!')).map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
+
+test('no file is longer than 800 lines, and one over 500 says why', () => {
+  const offences: string[] = [];
+  for (const file of sources) {
+    const lines = file.text.split('\n').length - 1;
+    if (lines > 800) offences.push(`${file.path}: ${lines} lines`);
+    else if (lines > 500 && !isTest(file.path) && !/Length:/.test(file.text.slice(0, 4000)))
+      offences.push(`${file.path}: ${lines} lines, and no "Length:" sentence in its module comment`);
+  }
+  assert.deepEqual(offences, []);
+});
+
+test('nothing is left for later in the code', () => {
+  const word = ['TO', 'DO|FIX', 'ME|X', 'XX'].join('');
+  const pattern = new RegExp(`\\b(${word})\\b`);
+  const offences = sources.filter((file) => pattern.test(file.text)).map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
+
+test('tests are neither switched off nor run alone', () => {
+  const pattern = /\b(it|test|describe)\.(only|todo)\(|\{ *(only|todo): *true/;
+  const offences = [...sources, ...sourceFiles('test')]
+    .filter((file) => file.path !== 'test/tidy.test.ts' && pattern.test(file.text))
+    .map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
+
+test('every file is used', () => {
+  const reached = new Set<string>();
+  const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);
+  for (const file of everything) for (const { target } of importsOf(file)) if (target) reached.add(target);
+  const entries = new Set(['src/index.ts', 'src/cli/main.ts', 'src/testing/index.ts', 'src/client/index.ts', 'src/reconcile/index.ts']);
+  const offences = sources
+    .filter((file) => !/\.test\.ts$/.test(file.path) && !reached.has(file.path) && !entries.has(file.path))
+    .filter((file) => !everything.some((other) => other !== file && other.text.includes(file.path.split('/').pop() ?? '')))
+    .map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
