@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type FlagDefinition, FlagError, parseFlags } from './flags.ts';
+
+const table: readonly FlagDefinition[] = [
+  { name: 'register-node', type: 'bool', default: true },
+  { name: 'node-ip', type: 'string', default: '' },
+  { name: 'max-pods', type: 'int32', default: 110 },
+  { name: 'sync-frequency', type: 'duration', default: '1m0s' },
+  { name: 'controllers', type: 'stringSlice', default: ['*'] },
+  { name: 'feature-gates', type: 'mapStringBool', default: {} },
+  { name: 'eviction-hard', type: 'mapStringString(<)', default: {} },
+  { name: 'pod-eviction-timeout', type: 'duration', default: '5m0s', deprecated: true },
+];
+
+test('flags are taken with an equals sign, as the next word, and bare booleans as true', () => {
+  const { values } = parseFlags(table, ['--node-ip', '10.0.0.1', '--max-pods=20', '--register-node=false', '--sync-frequency=10s']);
+  assert.equal(values.get('node-ip'), '10.0.0.1');
+  assert.equal(values.get('max-pods'), 20);
+  assert.equal(values.get('register-node'), false);
+  assert.equal(parseFlags(table, ['--register-node', 'false']).values.get('register-node'), true, 'a bare boolean takes no word');
+});
+
+test('a flag that is not given has its default, and underscores count as dashes', () => {
+  const { values, given } = parseFlags(table, ['--max_pods=3']);
+  assert.equal(values.get('sync-frequency'), '1m0s');
+  assert.deepEqual([...given], ['max-pods']);
+});
+
+test('lists and maps replace the default and then add up', () => {
+  const { values } = parseFlags(table, ['--controllers=*,-foo', '--controllers=bar', '--feature-gates=A=true,B=false', '--eviction-hard=memory.available<100Mi']);
+  assert.deepEqual(values.get('controllers'), ['*', '-foo', 'bar']);
+  assert.deepEqual(values.get('feature-gates'), { A: true, B: false });
+  assert.deepEqual(values.get('eviction-hard'), { 'memory.available': '100Mi' });
+});
+
+test('words after -- and words without dashes are positional; deprecated flags are named', () => {
+  const parsed = parseFlags(table, ['a', '--pod-eviction-timeout=1m', '--', '--b']);
+  assert.deepEqual(parsed.positional, ['a', '--b']);
+  assert.deepEqual(parsed.deprecated, ['pod-eviction-timeout']);
+});
+
+for (const { words, message } of [
+  { words: ['--nope'], message: 'unknown flag: --nope' },
+  { words: ['--node-ip'], message: 'flag needs an argument: --node-ip' },
+  { words: ['--max-pods=x'], message: 'invalid argument "x" for "--max-pods" flag: strconv.ParseInt: parsing "x": invalid syntax' },
+  { words: ['--register-node=maybe'], message: 'invalid argument "maybe" for "--register-node" flag: strconv.ParseBool: parsing "maybe": invalid syntax' },
+]) {
+  test(`${words.join(' ')} is refused: ${message}`, () => {
+    assert.throws(() => parseFlags(table, words), (error) => error instanceof FlagError && error.message === message);
+  });
+}
