@@ -23,7 +23,13 @@ let stale = false;
 for (const [component, folder] of Object.entries(folders)) {
   const lines = (facts.components[component] ?? []).map((flag) => {
     const { name, type, default: initial, deprecated, configField } = flag;
-    const row = { name, type, default: initial ?? null, ...(deprecated ? { deprecated: true } : {}), ...(configField ? { configField } : {}) };
+    const row = {
+      name,
+      type,
+      default: initial ?? null,
+      ...(deprecated ? { deprecated: true } : {}),
+      ...(configField ? { configField } : {}),
+    };
     return `  ${JSON.stringify(row)},`;
   });
   const text = [

@@ -14,11 +14,21 @@ const table: readonly FlagDefinition[] = [
 ];
 
 test('flags are taken with an equals sign, as the next word, and bare booleans as true', () => {
-  const { values } = parseFlags(table, ['--node-ip', '10.0.0.1', '--max-pods=20', '--register-node=false', '--sync-frequency=10s']);
+  const { values } = parseFlags(table, [
+    '--node-ip',
+    '10.0.0.1',
+    '--max-pods=20',
+    '--register-node=false',
+    '--sync-frequency=10s',
+  ]);
   assert.equal(values.get('node-ip'), '10.0.0.1');
   assert.equal(values.get('max-pods'), 20);
   assert.equal(values.get('register-node'), false);
-  assert.equal(parseFlags(table, ['--register-node', 'false']).values.get('register-node'), true, 'a bare boolean takes no word');
+  assert.equal(
+    parseFlags(table, ['--register-node', 'false']).values.get('register-node'),
+    true,
+    'a bare boolean takes no word',
+  );
 });
 
 test('a flag that is not given has its default, and underscores count as dashes', () => {
@@ -28,7 +38,12 @@ test('a flag that is not given has its default, and underscores count as dashes'
 });
 
 test('lists and maps replace the default and then add up', () => {
-  const { values } = parseFlags(table, ['--controllers=*,-foo', '--controllers=bar', '--feature-gates=A=true,B=false', '--eviction-hard=memory.available<100Mi']);
+  const { values } = parseFlags(table, [
+    '--controllers=*,-foo',
+    '--controllers=bar',
+    '--feature-gates=A=true,B=false',
+    '--eviction-hard=memory.available<100Mi',
+  ]);
   assert.deepEqual(values.get('controllers'), ['*', '-foo', 'bar']);
   assert.deepEqual(values.get('feature-gates'), { A: true, B: false });
   assert.deepEqual(values.get('eviction-hard'), { 'memory.available': '100Mi' });
@@ -43,10 +58,19 @@ test('words after -- and words without dashes are positional; deprecated flags a
 for (const { words, message } of [
   { words: ['--nope'], message: 'unknown flag: --nope' },
   { words: ['--node-ip'], message: 'flag needs an argument: --node-ip' },
-  { words: ['--max-pods=x'], message: 'invalid argument "x" for "--max-pods" flag: strconv.ParseInt: parsing "x": invalid syntax' },
-  { words: ['--register-node=maybe'], message: 'invalid argument "maybe" for "--register-node" flag: strconv.ParseBool: parsing "maybe": invalid syntax' },
+  {
+    words: ['--max-pods=x'],
+    message: 'invalid argument "x" for "--max-pods" flag: strconv.ParseInt: parsing "x": invalid syntax',
+  },
+  {
+    words: ['--register-node=maybe'],
+    message: 'invalid argument "maybe" for "--register-node" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
+  },
 ]) {
   test(`${words.join(' ')} is refused: ${message}`, () => {
-    assert.throws(() => parseFlags(table, words), (error) => error instanceof FlagError && error.message === message);
+    assert.throws(
+      () => parseFlags(table, words),
+      (error) => error instanceof FlagError && error.message === message,
+    );
   });
 }

@@ -55,7 +55,7 @@ export function parseFlags(table: readonly FlagDefinition[], words: readonly str
       else if (i + 1 < words.length) text = words[++i]!;
       else throw new FlagError(`flag needs an argument: --${name}`);
     }
-    values.set(name, valueOf(definition, text, given.has(name) ? values.get(name) : undefined));
+    values.set(name, readValue(definition, text, given.has(name) ? values.get(name) : undefined));
     given.add(name);
     if (definition.deprecated) deprecated.push(name);
   }
@@ -74,9 +74,10 @@ const trueWords = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const falseWords = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 
 /** `earlier` is the value of the same flag given before on this command line: lists and maps add to it. */
-function valueOf(definition: FlagDefinition, text: string, earlier: unknown): unknown {
+function readValue(definition: FlagDefinition, text: string, earlier: unknown): unknown {
   const { name, type } = definition;
-  const bad = (reason: string) => new FlagError(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${reason}`);
+  const bad = (reason: string) =>
+    new FlagError(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${reason}`);
   if (type === 'bool' || type === 'tristate') {
     if (trueWords.includes(text)) return true;
     if (falseWords.includes(text)) return false;
@@ -84,11 +85,14 @@ function valueOf(definition: FlagDefinition, text: string, earlier: unknown): un
   }
   if (integerTypes.test(type)) {
     if (!/^[+-]?\d+$/.test(text) || (type.startsWith('u') && text.startsWith('-')))
-      throw bad(`strconv.${type.startsWith('u') ? 'ParseUint' : 'ParseInt'}: parsing ${JSON.stringify(text)}: invalid syntax`);
+      throw bad(
+        `strconv.${type.startsWith('u') ? 'ParseUint' : 'ParseInt'}: parsing ${JSON.stringify(text)}: invalid syntax`,
+      );
     return Number(text);
   }
   if (type.startsWith('float')) {
-    if (text.trim() === '' || Number.isNaN(Number(text))) throw bad(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
+    if (text.trim() === '' || Number.isNaN(Number(text)))
+      throw bad(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
     return Number(text);
   }
   if (type === 'duration') {
@@ -99,9 +103,11 @@ function valueOf(definition: FlagDefinition, text: string, earlier: unknown): un
     }
     return text;
   }
-  if (type === 'stringSlice' || type === 'taint[]') return [...asList(earlier), ...text.split(',').filter((item) => item !== '')];
+  if (type === 'stringSlice' || type === 'taint[]')
+    return [...asList(earlier), ...text.split(',').filter((item) => item !== '')];
   if (type === 'stringArray' || type.endsWith('[]')) return [...asList(earlier), text];
-  if (type.startsWith('map') || type === 'stringToString') return { ...asRecord(earlier), ...parseMap(type, text, bad) };
+  if (type.startsWith('map') || type === 'stringToString')
+    return { ...asRecord(earlier), ...parseMap(type, text, bad) };
   return text;
 }
 
@@ -125,7 +131,10 @@ function parseMap(type: string, text: string, bad: (reason: string) => FlagError
     if (type !== 'mapStringBool') result[key] = value;
     else if (trueWords.includes(value)) result[key] = true;
     else if (falseWords.includes(value)) result[key] = false;
-    else throw bad(`invalid value of ${key}: ${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`);
+    else
+      throw bad(
+        `invalid value of ${key}: ${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+      );
   }
   return result;
 }

@@ -1,0 +1,127 @@
+/**
+ * A containerd of the cluster's own: root, state, socket and network configuration below the data directory, so that it neither sees
+ * nor disturbs another one on the machine. It outlives the node process: containers keep running while the kubelet is away.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type Clock, sleep } from '../base/clock.ts';
+import { CommandError } from './command-error.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { forgetProcess, runningProcess, startDetached, stopProcess } from './processes.ts';
+import { cniPluginFolder } from './requirements.ts';
+
+export interface PrivateContainerd {
+  readonly socket: string;
+  /** For `ctr` and messages. */
+  readonly logFile: string;
+}
+
+export interface ContainerdOptions {
+  readonly clock: Clock;
+  readonly program: string;
+  readonly pauseImage: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Takes over the one that already runs, or starts it, and resolves once its socket answers. */
+export async function startContainerd(
+  directory: DataDirectory,
+  options: ContainerdOptions,
+): Promise<PrivateContainerd> {
+  const state = join(directory.state, 'containerd');
+  const socket = join(state, 'containerd.sock');
+  const logFile = join(directory.run, 'containerd.log');
+  for (const folder of [directory.containerdRoot, directory.cniConfig, join(directory.node, 'registries'), state])
+    mkdirSync(folder, { recursive: true, mode: 0o711 });
+  if (runningProcess(directory.run, 'containerd') && (await answers(socket))) return { socket, logFile };
+  const configFile = join(directory.node, 'containerd.toml');
+  writeFileSync(configFile, containerdConfig(directory, socket, options.pauseImage));
+  const identity = startDetached(directory.run, 'containerd', {
+    command: options.program,
+    arguments: ['--config', configFile],
+    environment: options.environment,
+    logFile,
+  });
+  const deadline = options.clock.monotonic() + 20_000;
+  while (!(await answers(socket))) {
+    const alive = runningProcess(directory.run, 'containerd')?.pid === identity.pid;
+    if (!alive || options.clock.monotonic() > deadline)
+      throw new CommandError(
+        `containerd ${alive ? 'did not answer within 20 s' : 'ended at once'}: ${lastLine(logFile)}`,
+        `Its log is ${logFile}. Without a container runtime, use --runtime simulated.`,
+      );
+    await sleep(options.clock, 20);
+  }
+  return { socket, logFile };
+}
+
+export async function stopContainerd(directory: DataDirectory, clock: Clock): Promise<void> {
+  const identity = runningProcess(directory.run, 'containerd');
+  if (identity) await stopProcess(clock, identity, 10_000);
+  forgetProcess(directory.run, 'containerd');
+}
+
+function answers(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.once('connect', () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', () => resolve(false));
+  });
+}
+
+function lastLine(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').pop() ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Whether this process may lower a process's OOM score: CAP_SYS_RESOURCE is bit 24 of the effective set. */
+function mayLowerOomScore(): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return (BigInt(`0x${effective}`) >> 24n) % 2n === 1n;
+}
+
+function appArmorWorks(): boolean {
+  const enabled = '/sys/module/apparmor/parameters/enabled';
+  return existsSync(enabled) && readFileSync(enabled, 'utf8').startsWith('Y') && existsSync('/sbin/apparmor_parser');
+}
+
+/** Version 2 of the format is read by containerd 1.6, 1.7 and 2.x alike. */
+function containerdConfig(directory: DataDirectory, socket: string, pauseImage: string): string {
+  const text = (value: string) => JSON.stringify(value);
+  return `# Written by coracle up; changes are lost.
+version = 2
+root = ${text(directory.containerdRoot)}
+state = ${text(join(directory.state, 'containerd', 'state'))}
+[grpc]
+  address = ${text(socket)}
+[ttrpc]
+  address = ${text(`${socket}.ttrpc`)}
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = ${text(pauseImage)}
+  stream_server_address = "127.0.0.1"
+  stream_server_port = "0"
+  disable_apparmor = ${!appArmorWorks()}
+  restrict_oom_score_adj = ${!mayLowerOomScore()}
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    default_runtime_name = "runc"
+    snapshotter = "overlayfs"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = ${text(cniPluginFolder())}
+    conf_dir = ${text(directory.cniConfig)}
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = ${text(join(directory.node, 'registries'))}
+[plugins."io.containerd.internal.v1.opt"]
+  path = ${text(join(directory.containerdRoot, 'opt'))}
+`;
+}

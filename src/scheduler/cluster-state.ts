@@ -1,0 +1,192 @@
+/**
+ * What the scheduler knows of the cluster: every Node with the Pods on it and the sums that plugins ask for, kept up to date by
+ * informers and by the scheduler's own decisions. A Pod counts on its node from the moment it is assumed there, before the API
+ * server has heard of it, so that two Pods never get the same room (row N12: the sum of requests never exceeds allocatable).
+ */
+import { add, amountsOf, podRequests, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
+import type { ContainerPort, Node, Pod, PodAffinityTerm } from '../api/gen/core-v1.ts';
+
+/** Requests that a container without any is counted with when nodes are compared (upstream: 100m and 200Mi). */
+const assumedRequests: ResourceAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
+
+/** A Pod with what is worked out about it once. */
+export interface PodInfo {
+  readonly pod: Pod;
+  readonly key: string;
+  readonly requests: ResourceAmounts;
+  /** As `requests`, but at least the assumed ones per container: for scores only. */
+  readonly scoredRequests: ResourceAmounts;
+  readonly hostPorts: readonly ContainerPort[];
+  readonly requiredAffinity: readonly PodAffinityTerm[];
+  readonly requiredAntiAffinity: readonly PodAffinityTerm[];
+  readonly hasAffinity: boolean;
+}
+
+export function podInfoOf(pod: Pod): PodInfo {
+  const affinity = pod.spec.affinity;
+  const containers = [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always'),
+  ];
+  return {
+    pod,
+    key: pod.metadata.uid ?? `${pod.metadata.namespace}/${pod.metadata.name}`,
+    requests: podRequests(pod, { useStatus: true }),
+    scoredRequests: podRequests(pod, { useStatus: true, missingRequests: assumedRequests }),
+    hostPorts: containers.flatMap((container) => container.ports ?? []).filter((port) => (port.hostPort ?? 0) > 0),
+    requiredAffinity: affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
+    requiredAntiAffinity: affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
+    hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
+  };
+}
+
+/** One Node and what is on it. */
+export class NodeInfo {
+  node: Node;
+  allocatable: ResourceAmounts;
+  readonly pods = new Map<string, PodInfo>();
+  readonly requested: Record<string, number> = {};
+  readonly scoredRequested: Record<string, number> = {};
+  /** Size in bytes of each image on the node, by name. */
+  images: ReadonlyMap<string, number>;
+
+  constructor(node: Node) {
+    this.node = node;
+    this.allocatable = amountsOf(node.status?.allocatable ?? node.status?.capacity);
+    this.images = imagesOf(node);
+  }
+
+  get name(): string {
+    return this.node.metadata.name ?? '';
+  }
+
+  label(key: string): string | undefined {
+    return this.node.metadata.labels?.[key];
+  }
+
+  replaceNode(node: Node): void {
+    this.node = node;
+    this.allocatable = amountsOf(node.status?.allocatable ?? node.status?.capacity);
+    this.images = imagesOf(node);
+  }
+
+  addPod(info: PodInfo): void {
+    this.removePod(info.key);
+    this.pods.set(info.key, info);
+    add(this.requested, info.requests);
+    add(this.scoredRequested, info.scoredRequests);
+  }
+
+  removePod(key: string): PodInfo | undefined {
+    const info = this.pods.get(key);
+    if (!info) return undefined;
+    this.pods.delete(key);
+    subtract(this.requested, info.requests);
+    subtract(this.scoredRequested, info.scoredRequests);
+    return info;
+  }
+}
+
+export class ClusterState {
+  readonly #nodes = new Map<string, NodeInfo>();
+  /** Node name of every Pod that counts somewhere, by Pod key. */
+  readonly #places = new Map<string, string>();
+  /** Pods whose Node is not known (yet): they count as soon as it is. */
+  readonly #waiting = new Map<string, Map<string, PodInfo>>();
+  readonly #assumed = new Map<string, PodInfo>();
+  #list: readonly NodeInfo[] | undefined;
+  #withAffinity = 0;
+
+  get nodes(): readonly NodeInfo[] {
+    this.#list ??= [...this.#nodes.values()];
+    return this.#list;
+  }
+
+  node(name: string): NodeInfo | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** Whether any Pod in the cluster has affinity terms: if not, looking for them can be skipped. */
+  get hasPodsWithAffinity(): boolean {
+    return this.#withAffinity > 0;
+  }
+
+  setNode(node: Node): void {
+    const name = node.metadata.name ?? '';
+    const known = this.#nodes.get(name);
+    if (known) return known.replaceNode(node);
+    const info = new NodeInfo(node);
+    for (const pod of this.#waiting.get(name)?.values() ?? []) info.addPod(pod);
+    this.#waiting.delete(name);
+    this.#nodes.set(name, info);
+    this.#list = undefined;
+  }
+
+  removeNode(name: string): void {
+    const info = this.#nodes.get(name);
+    if (!info) return;
+    // Its Pods still exist until someone deletes them, and count again should the Node come back.
+    if (info.pods.size > 0) this.#waiting.set(name, new Map(info.pods));
+    this.#nodes.delete(name);
+    this.#list = undefined;
+  }
+
+  /** A Pod that is bound to a node, as the API server says. Confirms an assumption, or corrects it. */
+  setPod(pod: Pod): void {
+    const info = podInfoOf(pod);
+    this.#assumed.delete(info.key);
+    this.#place(info, pod.spec.nodeName ?? '');
+  }
+
+  removePod(key: string): void {
+    this.#assumed.delete(key);
+    this.#unplace(key);
+  }
+
+  /** Counts the Pod on the node although nobody else knows of it yet. */
+  assume(info: PodInfo, nodeName: string): void {
+    this.#assumed.set(info.key, info);
+    this.#place(info, nodeName);
+  }
+
+  isAssumed(key: string): boolean {
+    return this.#assumed.has(key);
+  }
+
+  /** Takes an assumption back, unless the API server has confirmed it meanwhile. */
+  forget(key: string): void {
+    if (this.#assumed.delete(key)) this.#unplace(key);
+  }
+
+  #place(info: PodInfo, nodeName: string): void {
+    this.#unplace(info.key);
+    this.#places.set(info.key, nodeName);
+    if (info.hasAffinity) this.#withAffinity++;
+    const node = this.#nodes.get(nodeName);
+    if (node) return node.addPod(info);
+    const waiting = this.#waiting.get(nodeName) ?? new Map<string, PodInfo>();
+    this.#waiting.set(nodeName, waiting.set(info.key, info));
+  }
+
+  #unplace(key: string): void {
+    const nodeName = this.#places.get(key);
+    if (nodeName === undefined) return;
+    this.#places.delete(key);
+    const waiting = this.#waiting.get(nodeName);
+    const info = this.#nodes.get(nodeName)?.removePod(key) ?? waiting?.get(key);
+    waiting?.delete(key);
+    if (waiting?.size === 0) this.#waiting.delete(nodeName);
+    if (info?.hasAffinity) this.#withAffinity--;
+  }
+}
+
+function subtract(total: Record<string, number>, less: ResourceAmounts): void {
+  for (const [resource, amount] of Object.entries(less)) total[resource] = (total[resource] ?? 0) - amount;
+}
+
+function imagesOf(node: Node): ReadonlyMap<string, number> {
+  const images = new Map<string, number>();
+  for (const image of node.status?.images ?? [])
+    for (const name of image.names ?? []) images.set(name, image.sizeBytes ?? 0);
+  return images;
+}

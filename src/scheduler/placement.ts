@@ -1,0 +1,126 @@
+/**
+ * One attempt to place a Pod: which nodes would do, and which of them is best. Pure but for `random`, which decides between equals.
+ * Runs to its end without waiting, against the cluster as it is now.
+ */
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { Random } from '../base/random.ts';
+import type { ClusterState, NodeInfo } from './cluster-state.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import {
+  feasibleNodesEnough,
+  isRejection,
+  maxNodeScore,
+  type PreparedPlugin,
+  type Rejection,
+  type SchedulingPlugin,
+  type SchedulingProfile,
+  type ScoredNode,
+} from './framework.ts';
+
+export interface PreparedPod {
+  readonly plugins: readonly { readonly plugin: SchedulingPlugin; readonly prepared: PreparedPlugin }[];
+}
+
+export type Placement =
+  | { readonly node: NodeInfo; readonly prepared: PreparedPod }
+  | { readonly node: undefined; readonly diagnosis: Diagnosis };
+
+export interface PlacementContext {
+  readonly random: Random;
+  /** Where the search begins, so that no node is always looked at first; moves on with every attempt. */
+  startIndex: number;
+  /** The node that preemption made room on for this Pod: tried first. */
+  readonly nominatedNode?: string | undefined;
+}
+
+export function place(pod: Pod, state: ClusterState, profile: SchedulingProfile, context: PlacementContext): Placement {
+  const nodeCount = state.nodes.length;
+  const prepared = preparePod(pod, state, profile);
+  const failed = (forAllNodes: Rejection | undefined, byNode: ReadonlyMap<string, Rejection>): Placement => ({
+    node: undefined,
+    diagnosis: { nodeCount, forAllNodes, byNode, preemption: '' },
+  });
+  if (isRejection(prepared)) return failed(prepared, new Map());
+  const nominated = context.nominatedNode ? state.node(context.nominatedNode) : undefined;
+  if (nominated && !filterNode(prepared, nominated)) return { node: nominated, prepared };
+  const byNode = new Map<string, Rejection>();
+  const feasible: NodeInfo[] = [];
+  const candidates = candidateNodes(prepared, state);
+  const enough = feasibleNodesEnough(candidates.length, profile.percentageOfNodesToScore);
+  let looked = 0;
+  for (; looked < candidates.length && feasible.length < enough; looked++) {
+    const node = candidates[(context.startIndex + looked) % candidates.length]!;
+    const rejection = filterNode(prepared, node);
+    if (rejection) byNode.set(node.name, rejection);
+    else feasible.push(node);
+  }
+  context.startIndex = candidates.length === 0 ? 0 : (context.startIndex + looked) % candidates.length;
+  if (feasible.length === 0) {
+    markUnasked(prepared, state, byNode);
+    return failed(undefined, byNode);
+  }
+  return { node: feasible.length === 1 ? feasible[0]! : best(prepared, feasible, context.random), prepared };
+}
+
+/** Asks every plugin what the Pod wants; a rejection rules out all nodes. */
+export function preparePod(pod: Pod, state: ClusterState, profile: SchedulingProfile): PreparedPod | Rejection {
+  const plugins: PreparedPod['plugins'][number][] = [];
+  for (const plugin of profile.plugins) {
+    const prepared = plugin.prepare?.(pod, state);
+    if (prepared === undefined) continue;
+    if (isRejection(prepared)) return prepared;
+    plugins.push({ plugin, prepared });
+  }
+  return { plugins };
+}
+
+/** The first plugin's objection to a node, or undefined. */
+export function filterNode(prepared: PreparedPod, node: NodeInfo): Rejection | undefined {
+  for (const entry of prepared.plugins) {
+    const rejection = entry.prepared.filter?.(node);
+    if (rejection) return rejection;
+  }
+  return undefined;
+}
+
+function candidateNodes(prepared: PreparedPod, state: ClusterState): readonly NodeInfo[] {
+  let only: readonly string[] | undefined;
+  for (const { onlyNodes } of prepared.plugins.map((entry) => entry.prepared)) {
+    if (onlyNodes) only = only ? only.filter((name) => onlyNodes.has(name)) : [...onlyNodes];
+  }
+  return only ? only.flatMap((name) => state.node(name) ?? []) : state.nodes;
+}
+
+/** Nodes left out because the Pod names others count as not matching its affinity, as upstream reports them. */
+function markUnasked(prepared: PreparedPod, state: ClusterState, byNode: Map<string, Rejection>): void {
+  if (!prepared.plugins.some((entry) => entry.prepared.onlyNodes)) return;
+  const rejection: Rejection = {
+    plugin: 'NodeAffinity',
+    reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
+    resolvable: false,
+  };
+  for (const node of state.nodes) if (!byNode.has(node.name)) byNode.set(node.name, rejection);
+}
+
+function best(prepared: PreparedPod, feasible: readonly NodeInfo[], random: Random): NodeInfo {
+  const totals = new Float64Array(feasible.length);
+  for (const { plugin, prepared: view } of prepared.plugins) {
+    if (!view.score || view.prepareScores?.(feasible) === false) continue;
+    const scores: ScoredNode[] = feasible.map((node) => ({ node, score: view.score!(node) }));
+    view.normalize?.(scores);
+    scores.forEach(({ score }, index) => {
+      if (score < 0 || score > maxNodeScore)
+        throw new RangeError(`plugin ${plugin.name} returned an invalid score ${score}`);
+      totals[index]! += score * (plugin.weight ?? 1);
+    });
+  }
+  let chosen = 0;
+  let equals = 1;
+  for (let i = 1; i < feasible.length; i++) {
+    if (totals[i]! > totals[chosen]!) {
+      chosen = i;
+      equals = 1;
+    } else if (totals[i] === totals[chosen] && random.next() < 1 / ++equals) chosen = i;
+  }
+  return feasible[chosen]!;
+}
