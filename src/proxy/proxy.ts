@@ -1,0 +1,147 @@
+/**
+ * The service proxy of a node: follows Services and EndpointSlices and keeps the kernel's tables at what they say. Changes are
+ * gathered for a moment and applied in one transaction; when one fails the table is built anew. The kernel keeps the last good
+ * state while the proxy or the API server is away.
+ */
+import { services } from '../api/gen/core-v1.ts';
+import { endpointSlices } from '../api/gen/discovery-v1.ts';
+import { sleep } from '../base/clock.ts';
+import type { ComponentContext } from '../reconcile/component.ts';
+import { desiredRuleset, type NftJson, type Ruleset, type RulesetOptions, tableName } from './ruleset.ts';
+import { type IpFamily, type ServicePort, servicePorts, type ThisNode } from './service-ports.ts';
+import { transactionTo } from './transaction.ts';
+
+/** The kernel, as far as the proxy needs it. */
+export interface Kernel {
+  /** Applies the commands in one transaction, or throws and changes nothing. */
+  apply(commands: readonly NftJson[]): Promise<void>;
+  /** Forgets tracked UDP flows to an address and port, so that clients that keep sending reach a living endpoint. */
+  forgetFlows(flow: {
+    readonly family: IpFamily;
+    readonly protocol: string;
+    readonly destination?: string;
+    readonly replySource?: string;
+    readonly port: number;
+  }): Promise<void>;
+}
+
+export interface ProxyOptions {
+  readonly kernel: Kernel;
+  readonly node: ThisNode;
+  /** For each address family of the node. */
+  readonly families: readonly RulesetOptions[];
+  /** Least time between two transactions; upstream's default is 1 s, and the first change is applied after 10 ms. */
+  readonly minSyncPeriodMs?: number;
+  /** Rebuilds in any case after this long; upstream 30 s. Only what differs is sent. */
+  readonly syncPeriodMs?: number;
+  /** Told after each transaction. */
+  readonly onSynced?: () => void;
+}
+
+const gatherMs = 10;
+const retryMs = 1000;
+
+export async function runProxy(context: ComponentContext, options: ProxyOptions): Promise<void> {
+  const { clock, log, signal, informers } = context;
+  const serviceInformer = informers.of(services);
+  const sliceInformer = informers.of(endpointSlices);
+  let changed = true;
+  let wake: (() => void) | undefined;
+  const onAny = () => {
+    changed = true;
+    wake?.();
+  };
+  const handler = { added: onAny, updated: onAny, deleted: onAny };
+  const registrations = [serviceInformer.onChange(handler), sliceInformer.onChange(handler)];
+  await Promise.all([serviceInformer.whenSynced(signal), sliceInformer.whenSynced(signal)]);
+  signal.addEventListener('abort', () => wake?.(), { once: true });
+
+  const tables = options.families.map((family) => new FamilyTable(family, options));
+  const minSyncPeriodMs = options.minSyncPeriodMs ?? 1000;
+  while (!signal.aborted) {
+    if (!changed) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.after(options.syncPeriodMs ?? 30_000, resolve);
+        wake = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+      if (signal.aborted) break;
+      await sleep(clock, gatherMs, signal).catch(() => {});
+    }
+    changed = false;
+    const startedMs = clock.monotonic();
+    try {
+      for (const table of tables) await table.sync(serviceInformer.list(), sliceInformer.list());
+      options.onSynced?.();
+    } catch (error) {
+      if (signal.aborted) break;
+      log.error('the service tables could not be written; trying again', { error });
+      changed = true;
+      await sleep(clock, retryMs, signal).catch(() => {});
+      continue;
+    }
+    const restMs = Math.min(minSyncPeriodMs, clock.monotonic() - startedMs + minSyncPeriodMs / 10);
+    await sleep(clock, restMs, signal).catch(() => {});
+  }
+  for (const registration of registrations) registration.remove();
+}
+
+/** Takes the proxy's tables away again. */
+export async function removeTables(kernel: Kernel, families: readonly IpFamily[]): Promise<void> {
+  for (const family of families) {
+    const table = { family, name: tableName };
+    await kernel.apply([{ add: { table } }, { delete: { table } }]);
+  }
+}
+
+class FamilyTable {
+  readonly #family: RulesetOptions;
+  readonly #options: ProxyOptions;
+  /** What the kernel holds; undefined: unknown, so build anew. */
+  #applied: Ruleset | undefined;
+  #ports: readonly ServicePort[] = [];
+
+  constructor(family: RulesetOptions, options: ProxyOptions) {
+    this.#family = family;
+    this.#options = options;
+  }
+
+  async sync(
+    allServices: Parameters<typeof servicePorts>[0],
+    slices: Parameters<typeof servicePorts>[1],
+  ): Promise<void> {
+    const ports = servicePorts(allServices, slices, this.#options.node, this.#family.family);
+    const desired = desiredRuleset(ports, this.#family);
+    const commands = transactionTo(desired, this.#applied, this.#family);
+    if (commands.length > 0) {
+      try {
+        await this.#options.kernel.apply(commands);
+      } catch (error) {
+        this.#applied = undefined;
+        throw error;
+      }
+    }
+    this.#applied = desired;
+    await this.#forgetStaleFlows(ports);
+    this.#ports = ports;
+  }
+
+  /** UDP has no end of a connection: flows to endpoints that are gone, or to a Service that just got its first, are forgotten. */
+  async #forgetStaleFlows(ports: readonly ServicePort[]): Promise<void> {
+    const { kernel } = this.#options;
+    const { family } = this.#family;
+    const now = new Map(ports.map((port) => [port.id, port]));
+    for (const before of this.#ports) {
+      if (before.protocol !== 'udp') continue;
+      const after = now.get(before.id);
+      const alive = new Set((after?.clusterEndpoints ?? []).map(({ ip, port }) => `${ip} ${port}`));
+      for (const { ip, port } of before.clusterEndpoints)
+        if (!alive.has(`${ip} ${port}`)) await kernel.forgetFlows({ family, protocol: 'udp', replySource: ip, port });
+      if (after && before.clusterEndpoints.length === 0 && after.clusterEndpoints.length > 0)
+        for (const ip of after.clusterIps)
+          await kernel.forgetFlows({ family, protocol: 'udp', destination: ip, port: after.port });
+    }
+  }
+}
