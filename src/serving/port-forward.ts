@@ -1,0 +1,49 @@
+/**
+ * Port-forward at the end that has the ports: the client opens an error and a data stream for each connection, tied by a request id;
+ * the data stream is joined to the port. Used where no container runtime does it for us.
+ */
+import { SpdyConnection, type SpdyStream } from './spdy/connection.ts';
+import { acceptUpgrade, type UpgradeRequest } from './upgrade.ts';
+
+/** Runs one forwarded connection to its end; throwing tells the client why it failed. */
+export type ForwardConnection = (
+  port: number,
+  data: { readonly incoming: AsyncIterable<Uint8Array>; write(chunk: Uint8Array): Promise<void> },
+  signal: AbortSignal,
+) => Promise<void>;
+
+export const portForwardProtocol = 'portforward.k8s.io';
+
+export function acceptPortForward(client: UpgradeRequest, forward: ForwardConnection): void {
+  acceptUpgrade(client.socket, {
+    Connection: 'Upgrade',
+    Upgrade: 'SPDY/3.1',
+    'X-Stream-Protocol-Version': portForwardProtocol,
+  });
+  const pairs = new Map<string, { error?: SpdyStream; data?: SpdyStream }>();
+  const gone = new AbortController();
+  new SpdyConnection(client.socket, client.head, {
+    role: 'server',
+    onStream(stream) {
+      const { streamtype, requestid = '', port } = stream.headers;
+      const pair = pairs.get(requestid) ?? {};
+      pairs.set(requestid, pair);
+      if (streamtype === 'error') pair.error = stream;
+      else pair.data = stream;
+      const { error, data } = pair;
+      if (!error || !data) return;
+      pairs.delete(requestid);
+      void forward(Number(port), data, gone.signal)
+        .catch((reason: unknown) =>
+          error.write(
+            Buffer.from(`error forwarding port ${port}: ${reason instanceof Error ? reason.message : String(reason)}`),
+          ),
+        )
+        .finally(() => {
+          error.finish();
+          data.finish();
+        });
+    },
+    onClose: () => gone.abort(),
+  });
+}
