@@ -12,14 +12,26 @@ const fix = process.argv.includes('--fix');
 
 const steps: readonly { readonly name: string; readonly command: readonly string[] }[] = [
   { name: 'types', command: [bin('tsc'), '-p', '.'] },
-  { name: 'lint and format', command: [bin('biome'), 'check', ...(fix ? ['--write'] : []), '--max-diagnostics=40', '.'] },
+  {
+    name: 'lint and format',
+    command: [bin('biome'), 'check', ...(fix ? ['--write'] : []), '--max-diagnostics=40', '.'],
+  },
   ...['generate-api', 'generate-bootstrap', 'generate-cri', 'generate-options']
     .filter((script) => existsSync(resolve(root, `scripts/${script}.ts`)))
-    .map((script) => ({ name: `${script} is current`, command: [process.execPath, `scripts/${script}.ts`, '--check'] })),
+    .map((script) => ({
+      name: `${script} is current`,
+      command: [process.execPath, `scripts/${script}.ts`, '--check'],
+    })),
   { name: 'layers and tidy', command: [process.execPath, '--test', '--test-reporter=dot', 'test/*.test.ts'] },
   {
     name: 'unit tests',
-    command: [process.execPath, '--test', '--test-concurrency=2', `--test-reporter=${resolve(root, 'scripts/test-reporter.ts')}`, 'src/**/*.test.ts'],
+    command: [
+      process.execPath,
+      '--test',
+      '--test-concurrency=2',
+      `--test-reporter=${resolve(root, 'scripts/test-reporter.ts')}`,
+      'src/**/*.test.ts',
+    ],
   },
 ];
 

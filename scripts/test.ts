@@ -34,7 +34,9 @@ function run(name: string, command: readonly string[], budgetMinutes: number): v
   const minutes = (performance.now() - started) / 60_000;
   const ok = result.status === 0;
   failed ||= !ok;
-  report.push(`${ok ? 'ok    ' : 'FAILED'} ${name}: ${minutes.toFixed(1)} of ${budgetMinutes} min${minutes > budgetMinutes ? ' (over its budget)' : ''}`);
+  report.push(
+    `${ok ? 'ok    ' : 'FAILED'} ${name}: ${minutes.toFixed(1)} of ${budgetMinutes} min${minutes > budgetMinutes ? ' (over its budget)' : ''}`,
+  );
 }
 
 if (asked.length === 0 || asked.includes('check')) run('check', [process.execPath, 'scripts/check.ts'], 2);
@@ -44,7 +46,11 @@ for (const suite of suites) {
   const reporter = resolve(root, 'scripts/test-reporter.ts');
   if (!existsSync(reporter)) throw new Error(`no reporter at ${reporter}`);
   console.log(`\n== ${suite.name} ==`);
-  run(suite.name, [process.execPath, '--test', '--test-concurrency=1', `--test-reporter=${reporter}`, suite.files], suite.budgetMinutes);
+  run(
+    suite.name,
+    [process.execPath, '--test', '--test-concurrency=1', `--test-reporter=${reporter}`, suite.files],
+    suite.budgetMinutes,
+  );
 }
 
 console.log(`\n${report.join('\n')}`);

@@ -11,7 +11,12 @@ export interface StrategyContext {
   /** RFC 3339 with seconds. */
   readonly now: string;
   /** Name of the user who asks; some kinds record it. */
-  readonly user: { readonly name: string; readonly uid?: string | undefined; readonly groups: readonly string[]; readonly extra?: Readonly<Record<string, readonly string[]>> | undefined };
+  readonly user: {
+    readonly name: string;
+    readonly uid?: string | undefined;
+    readonly groups: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+  };
   /** Adds a `Warning` header for the client. */
   warn(message: string): void;
 }
@@ -27,8 +32,17 @@ export interface Column<T> {
   cell(object: T, nowMs: number): unknown;
 }
 
+/** A `TableRowCondition`. */
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** What differs on a subresource such as `status`. */
 export interface SubresourceStrategy<T> {
+  /** After the generic part: on `status` everything but metadata and status is kept from `previous`. */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
   validateUpdate?(object: T, previous: T): readonly FieldError[];
 }
@@ -41,25 +55,35 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   /** After the generic part (status kept from `previous`, generation raised when anything outside metadata and status changed). */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
-  /** All errors at once; metadata is validated by the generic part with `validateName`. */
+  /** All errors at once of an object to be created; metadata is validated by the generic part with `validateName`. */
   validate?(object: T): readonly FieldError[];
+  /**
+   * All errors at once of an update, those that creation would find included: it is called in the stead of `validate`. A kind
+   * without it is validated by `validate` on updates too. Subresources have their own.
+   */
   validateUpdate?(object: T, previous: T): readonly FieldError[];
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */
   readonly keepsStatus?: boolean;
+  /** A status kept apart is dropped on creation, but for kinds that register themselves with it (Nodes). Default dropped. */
+  readonly statusOnCreate?: 'dropped' | 'kept';
   /** Whether `metadata.generation` is counted. Default: true for kinds with a spec whose upstream strategy counts it. */
   readonly countsGeneration?: boolean;
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>;
   readonly columns?: readonly Column<T>[];
-  /** Order of rows within a list, e.g. Events; default: as stored. */
+  /** What a table says about a row as a whole, e.g. that a Pod has completed. */
+  rowConditions?(object: T): readonly RowCondition[];
+  /** Order of rows within a list; default: as stored. */
+  compareRows?(a: T, b: T): number;
+  /** Whether an update of an object that is not there creates it. Default false. */
   readonly allowCreateOnUpdate?: boolean;
   /** Whether an update without resourceVersion is taken. Default true. */
   readonly allowUnconditionalUpdate?: boolean;
   /** What happens to dependents when the client does not say. Default background. */
   readonly defaultPropagation?: 'background' | 'orphan';
   /**
-   * Seconds of grace that a deletion starts with; undefined: deleted at once. `requested` is the client's wish.
+   * Seconds of grace that a deletion starts with; 0 or undefined: deleted at once. `requested` is the client's wish.
    */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
   /** Values for field selectors beyond metadata.name and metadata.namespace. */

@@ -33,7 +33,8 @@ function copy(value: unknown): unknown {
   const result: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const field = copy((value as Record<string, unknown>)[key]);
-    if (key === '__proto__') Object.defineProperty(result, key, { value: field, enumerable: true, configurable: true, writable: true });
+    if (key === '__proto__')
+      Object.defineProperty(result, key, { value: field, enumerable: true, configurable: true, writable: true });
     else result[key] = field;
   }
   return result;
@@ -61,7 +62,10 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
 }
 
 /** The reference a controller puts on what it creates: it is the controller, and its foreground deletion waits for the dependent. */
-export function controllerReference(owner: KubeObject, gvk: { readonly group: string; readonly version: string; readonly kind: string }): OwnerReference {
+export function controllerReference(
+  owner: KubeObject,
+  gvk: { readonly group: string; readonly version: string; readonly kind: string },
+): OwnerReference {
   return {
     apiVersion: gvk.group === '' ? gvk.version : `${gvk.group}/${gvk.version}`,
     kind: gvk.kind,

@@ -1,0 +1,187 @@
+/**
+ * Derives from `facts/v1.36` what the API server needs at run time and nobody should type by hand: the objects that exist from the
+ * start (RBAC, priority and fairness, priority classes), the Node authorizer's static rules, the order of admission plugins.
+ *
+ *     node scripts/generate-bootstrap.ts           writes src/apiserver/gen/*.json
+ *     node scripts/generate-bootstrap.ts --check   fails when one of them is stale
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+interface SubjectFact {
+  readonly kind: 'User' | 'Group' | 'ServiceAccount';
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+interface RoleFact {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly extraLabels?: Readonly<Record<string, string>>;
+  readonly aggregationRule?: unknown;
+  readonly rules: readonly unknown[] | null;
+}
+
+interface BindingFact {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly roleRef: { readonly kind: string; readonly name: string };
+  readonly subjects: readonly SubjectFact[];
+}
+
+interface LevelFact {
+  readonly name: string;
+  readonly type: 'Exempt' | 'Limited';
+  readonly nominalConcurrencyShares: number;
+  readonly lendablePercent: number;
+  readonly limitResponse?: {
+    readonly type: string;
+    readonly queues?: number;
+    readonly handSize?: number;
+    readonly queueLengthLimit?: number;
+  };
+}
+
+interface FlowSchemaFact {
+  readonly name: string;
+  readonly priorityLevel: string;
+  readonly matchingPrecedence: number;
+  readonly distinguisher: string | null;
+  readonly rules: readonly {
+    readonly subjects: readonly SubjectFact[];
+    readonly resourceRules: readonly unknown[];
+    readonly nonResourceRules: readonly unknown[];
+  }[];
+}
+
+const root = join(import.meta.dirname, '..');
+const facts = (name: string) => JSON.parse(readFileSync(join(root, 'facts/v1.36', `${name}.json`), 'utf8'));
+const bootstrap = facts('bootstrap');
+const admission = facts('admission');
+const node = facts('authorization-node');
+
+const output = new Map<string, unknown>([
+  ['rbac.json', rbac()],
+  ['flow-control.json', flowControl()],
+  ['bootstrap.json', { namespaces: bootstrap.namespaces.created as string[], priorityClasses: priorityClasses() }],
+  ['node-rules.json', node.nodeRules],
+  ['admission.json', { order: admission.order, defaultEnabled: admission.defaultEnabled }],
+]);
+
+let stale = 0;
+for (const [name, value] of output) {
+  const file = join(root, 'src/apiserver/gen', name);
+  const text = `${JSON.stringify(value, null, 1)}\n`;
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
+  stale++;
+  if (process.argv.includes('--check')) {
+    console.error(`stale: src/apiserver/gen/${name}`);
+    process.exitCode = 1;
+  } else {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+console.log(`${output.size} files, ${stale} changed`);
+
+function rbac() {
+  const { commonMetadata, apiVersion, roleRefApiGroup, subjectApiGroup } = bootstrap.rbac;
+  const metadata = (fact: { name: string; namespace?: string; extraLabels?: object }) => ({
+    name: fact.name,
+    ...(fact.namespace === undefined ? {} : { namespace: fact.namespace }),
+    labels: { ...commonMetadata.labels, ...fact.extraLabels },
+    annotations: commonMetadata.annotations,
+  });
+  const role = (kind: string) => (fact: RoleFact) => ({
+    apiVersion,
+    kind,
+    metadata: metadata(fact),
+    rules: fact.rules ?? [],
+    ...(fact.aggregationRule === undefined ? {} : { aggregationRule: fact.aggregationRule }),
+  });
+  const binding = (kind: string) => (fact: BindingFact) => ({
+    apiVersion,
+    kind,
+    metadata: metadata(fact),
+    subjects: fact.subjects.map((subject) => {
+      const apiGroup = subjectApiGroup[subject.kind] as string;
+      return {
+        kind: subject.kind,
+        ...(apiGroup === '' ? {} : { apiGroup }),
+        name: subject.name,
+        namespace: subject.namespace,
+      };
+    }),
+    roleRef: { apiGroup: roleRefApiGroup, ...fact.roleRef },
+  });
+  const { clusterRoles, controllerClusterRoles, clusterRoleBindings, controllerClusterRoleBindings } = bootstrap.rbac;
+  return {
+    clusterRoles: [...clusterRoles, ...controllerClusterRoles].map(role('ClusterRole')),
+    clusterRoleBindings: [...clusterRoleBindings, ...controllerClusterRoleBindings].map(binding('ClusterRoleBinding')),
+    roles: bootstrap.rbac.roles.map(role('Role')),
+    roleBindings: bootstrap.rbac.roleBindings.map(binding('RoleBinding')),
+  };
+}
+
+function flowControl() {
+  const { apiVersion, annotation, priorityLevels, flowSchemas } = bootstrap.flowcontrol;
+  const metadata = (name: string) => ({ name, annotations: annotation });
+  return {
+    priorityLevels: priorityLevels.map((level: LevelFact) => ({
+      apiVersion,
+      kind: 'PriorityLevelConfiguration',
+      metadata: metadata(level.name),
+      spec: levelSpec(level),
+    })),
+    flowSchemas: flowSchemas.map((schema: FlowSchemaFact) => ({
+      apiVersion,
+      kind: 'FlowSchema',
+      metadata: metadata(schema.name),
+      spec: {
+        priorityLevelConfiguration: { name: schema.priorityLevel },
+        matchingPrecedence: schema.matchingPrecedence,
+        ...(schema.distinguisher === null ? {} : { distinguisherMethod: { type: schema.distinguisher } }),
+        rules: schema.rules.map((rule) => ({
+          subjects: rule.subjects.map(flowSubject),
+          ...(rule.resourceRules.length > 0 ? { resourceRules: rule.resourceRules } : {}),
+          ...(rule.nonResourceRules.length > 0 ? { nonResourceRules: rule.nonResourceRules } : {}),
+        })),
+      },
+    })),
+  };
+}
+
+function levelSpec(level: LevelFact) {
+  const { type, nominalConcurrencyShares, lendablePercent, limitResponse } = level;
+  if (type === 'Exempt') return { type, exempt: { nominalConcurrencyShares, lendablePercent } };
+  const { type: response, ...queuing } = limitResponse!;
+  return {
+    type,
+    limited: {
+      nominalConcurrencyShares,
+      limitResponse: response === 'Queue' ? { type: response, queuing } : { type: response },
+      lendablePercent,
+    },
+  };
+}
+
+function flowSubject({ kind, name, namespace }: SubjectFact) {
+  if (kind === 'User') return { kind, user: { name } };
+  if (kind === 'Group') return { kind, group: { name } };
+  return { kind, serviceAccount: { namespace, name } };
+}
+
+function priorityClasses() {
+  const { apiVersion, items } = bootstrap.priorityClasses;
+  return items.map((item: { name: string; value: number; preemptionPolicy: string }) => ({
+    apiVersion,
+    kind: 'PriorityClass',
+    metadata: { name: item.name },
+    value: item.value,
+    description:
+      item.name === 'system-node-critical'
+        ? 'Used for system critical pods that must not be moved from their current node.'
+        : 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+    preemptionPolicy: item.preemptionPolicy,
+  }));
+}

@@ -1,0 +1,46 @@
+/**
+ * How Go writes values into text: clients and tests match on messages, and upstream's are made with Go's `%q` and `%v`.
+ */
+
+/** Go's `%q` of a string: double quotes, Go's escapes, printable Unicode as it is. */
+export function quote(text: string): string {
+  let quoted = '"';
+  for (const character of text) quoted += quoteCharacter(character);
+  return `${quoted}"`;
+}
+
+const shortEscapes: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+  ['\u0007', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+]);
+
+const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+function quoteCharacter(character: string): string {
+  const short = shortEscapes.get(character);
+  if (short !== undefined) return short;
+  if (printable.test(character)) return character;
+  const code = character.codePointAt(0)!;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, '0')}`;
+  return `\\U${code.toString(16).padStart(8, '0')}`;
+}
+
+/** Go's `json.Marshal`: as `JSON.stringify`, with `<`, `>`, `&` and the two Unicode line separators escaped. */
+export function goJson(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null';
+  return text.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Go's `%v` of a list of errors or strings joined into one: alone as it is, several as `[a, b]`, repeated ones once. */
+export function aggregate(messages: readonly string[]): string {
+  const distinct = [...new Set(messages)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StatusError } from '../status.ts';
+import { applyJsonPatch, maxJsonPatchOperations } from './json-patch.ts';
+
+const document = { a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 };
+
+test('all operations of RFC 6902', () => {
+  const result = applyJsonPatch<unknown>(document, [
+    { op: 'test', path: '/a/b/1', value: 2 },
+    { op: 'add', path: '/a/b/1', value: 9 },
+    { op: 'add', path: '/a/b/-', value: 4 },
+    { op: 'remove', path: '/a/b/0' },
+    { op: 'replace', path: '/x~1y', value: 7 },
+    { op: 'copy', from: '/m~0n', path: '/copied' },
+    { op: 'move', from: '/m~0n', path: '/moved' },
+  ]);
+  assert.deepEqual(result, { a: { b: [9, 2, 3, 4] }, 'x/y': 7, copied: 2, moved: 2 });
+  assert.deepEqual(document, { a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 });
+});
+
+const refused: readonly { name: string; patch: unknown; code: number; message?: string }[] = [
+  {
+    name: 'no list',
+    patch: { op: 'add' },
+    code: 400,
+    message: 'json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+  },
+  { name: 'no operation', patch: ['add'], code: 400 },
+  { name: 'unknown operation', patch: [{ op: 'frob', path: '/a' }], code: 422 },
+  { name: 'failed test', patch: [{ op: 'test', path: '/x~1y', value: 2 }], code: 422 },
+  { name: 'missing parent', patch: [{ op: 'add', path: '/no/where', value: 2 }], code: 422 },
+  { name: 'missing target', patch: [{ op: 'remove', path: '/no' }], code: 422 },
+  { name: 'missing value to replace', patch: [{ op: 'replace', path: '/no', value: 1 }], code: 422 },
+  { name: 'index out of range', patch: [{ op: 'add', path: '/a/b/9', value: 1 }], code: 422 },
+  { name: 'no path', patch: [{ op: 'add', value: 1 }], code: 422 },
+  { name: 'prototype', patch: [{ op: 'add', path: '/__proto__/polluted', value: 1 }], code: 422 },
+  {
+    name: 'too many operations',
+    patch: Array(maxJsonPatchOperations + 1).fill({ op: 'test', path: '/x~1y', value: 1 }),
+    code: 413,
+    message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+  },
+];
+
+for (const { name, patch, code, message } of refused) {
+  test(`refused: ${name}`, () => {
+    assert.throws(
+      () => applyJsonPatch(document, patch),
+      (error) => {
+        assert.ok(error instanceof StatusError);
+        assert.equal(error.code, code);
+        if (code === 422) assert.equal(error.message, 'the server rejected our request due to an error in our request');
+        if (message) assert.equal(error.message, message);
+        return true;
+      },
+    );
+    assert.equal(({} as Record<string, unknown>).polluted, undefined);
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * JSON Merge Patch (RFC 7386): objects are merged, `null` removes, everything else replaces. Nothing is changed in place; what the
+ * patch does not touch is shared with the original.
+ *
+ *     applyMergePatch({ a: 1, b: { c: 2, d: 3 } }, { b: { c: null } })   // { a: 1, b: { d: 3 } }
+ */
+import { setOwn } from '../json-text.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The result for any JSON value and any patch. A server refuses a patch that is no object before it comes here. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const base = isObject(target) ? target : {};
+  const result: Record<string, unknown> = {};
+  for (const key of Object.keys(base)) if (!Object.hasOwn(patch, key)) setOwn(result, key, base[key]);
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
+    if (value === null || value === undefined) continue;
+    setOwn(result, key, applyMergePatch(Object.hasOwn(base, key) ? base[key] : undefined, value));
+  }
+  return inOrderOf(base, result);
+}
+
+/**
+ * The smallest patch that makes `from` into `to`, or undefined where nothing differs. A value that is `null` in `to` cannot be
+ * expressed and comes out as absent; the API has none.
+ */
+export function createMergePatch(from: JsonObject, to: JsonObject): JsonObject | undefined {
+  const patch: Record<string, unknown> = {};
+  for (const key of Object.keys(from)) {
+    if (from[key] !== undefined && (!Object.hasOwn(to, key) || to[key] === undefined)) setOwn(patch, key, null);
+  }
+  for (const key of Object.keys(to)) {
+    const [before, after] = [Object.hasOwn(from, key) ? from[key] : undefined, to[key]];
+    if (after === undefined || jsonEqual(before, after)) continue;
+    if (isObject(before) && isObject(after)) setOwn(patch, key, createMergePatch(before, after) ?? {});
+    else setOwn(patch, key, after);
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** Equality of JSON values: order of keys does not count, undefined is as absent. */
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a).filter((key) => a[key] !== undefined);
+  if (keys.length !== Object.keys(b).filter((key) => b[key] !== undefined).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]));
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Keys keep the original's order, new ones follow: canonical JSON stays canonical. */
+function inOrderOf(base: JsonObject, result: JsonObject): JsonObject {
+  const ordered: Record<string, unknown> = {};
+  for (const key of Object.keys(base)) if (Object.hasOwn(result, key)) setOwn(ordered, key, result[key]);
+  for (const key of Object.keys(result)) if (!Object.hasOwn(ordered, key)) setOwn(ordered, key, result[key]);
+  return ordered;
+}
