@@ -95,7 +95,13 @@ export interface Client {
   /** Creates in `object.metadata.namespace`. `apiVersion` and `kind` may be left out. */
   create<T extends KubeObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>;
   /** Creates through a subresource of a named object (`pods/binding`, `pods/eviction`, `serviceaccounts/token`). */
-  createSubresource<R>(type: ResourceType<unknown>, ref: ObjectReference, subresource: string, body: unknown, options?: WriteOptions): Promise<R>;
+  createSubresource<R>(
+    type: ResourceType<unknown>,
+    ref: ObjectReference,
+    subresource: string,
+    body: unknown,
+    options?: WriteOptions,
+  ): Promise<R>;
   /** Replaces; fails with Conflict when `metadata.resourceVersion` is set and no longer current. */
   update<T extends KubeObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>;
   updateStatus<T extends KubeObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>;

@@ -7,8 +7,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
+import { eventRecorder } from './event-recorder.ts';
 import type { EventRecorder } from './events.ts';
 import type { InformerSet } from './informer.ts';
+import { informerSet } from './informer-set.ts';
 
 export interface ComponentContext {
   readonly client: Client;
@@ -19,9 +21,25 @@ export interface ComponentContext {
   readonly informers: InformerSet;
   /** Aborted when the component must stop. */
   readonly signal: AbortSignal;
-  /** Records Events under the component's own name. */
-  eventRecorder(component: string): EventRecorder;
+  /** Records Events under the component's own name; `host` is the node that reports, where it is one. */
+  eventRecorder(component: string, host?: string): EventRecorder;
 }
 
 /** Runs until `context.signal` is aborted; rejects only on a failure that the component cannot live with. */
 export type RunComponent = (context: ComponentContext) => Promise<void>;
+
+/** A context with informers and recorders of its own, or with informers shared with others. */
+export function componentContext(parts: {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly informers?: InformerSet | undefined;
+}): ComponentContext {
+  return {
+    ...parts,
+    informers: parts.informers ?? informerSet(parts),
+    eventRecorder: (component, host) => eventRecorder({ ...parts, component, host }),
+  };
+}

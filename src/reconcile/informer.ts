@@ -2,14 +2,15 @@
  * A local, always current copy of a part of the cluster: list, then watch, for ever; survives `410 Gone`, silent disconnects and
  * server restarts. Controllers read from it instead of asking the server, and are told of every change.
  *
- * Objects handed out are shared and frozen: copy with `draft()` before changing anything.
+ * Objects handed out are shared and frozen: copy with `draft()` before changing anything. They always carry `apiVersion` and
+ * `kind`, which servers leave out in lists.
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 
 export interface ChangeHandler<T> {
   added?(object: T): void;
-  /** `previous` is what the informer held before; equal resourceVersions mean a resync or a re-list. */
+  /** `previous` is what the informer held before. After a re-list, objects that did not change are not reported again. */
   updated?(object: T, previous: T): void;
   /** The last known state; after a missed deletion it can be old. */
   deleted?(object: T): void;
@@ -25,7 +26,7 @@ export interface Informer<T> {
   readonly type: ResourceType<T>;
   /** Whether the initial list is in. */
   readonly synced: boolean;
-  /** Resolves when the initial list is in and handlers have been called for it; rejects when the signal is aborted first. */
+  /** Resolves when the initial list is in and handlers have been called for it; rejects when the signal, or the set's, is aborted first. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** By `namespace/name` (or `name`). */
   get(key: string): T | undefined;
@@ -34,16 +35,20 @@ export interface Informer<T> {
   /** Must be called before the values are asked for; adding the same name twice keeps the first. */
   addIndex(name: string, values: (object: T) => readonly string[]): void;
   byIndex(name: string, value: string): readonly T[];
-  /** Calls `added` for everything already known, then follows. Handlers are synchronous and quick: they enqueue. */
+  /**
+   * Calls `added` for everything already known, before it returns, then follows. Handlers are called in the order of their
+   * registration, after the informer itself shows the change; they are synchronous and quick: they enqueue. One that throws is
+   * logged and does not keep the others from being called.
+   */
   onChange(handler: ChangeHandler<T>): Registration;
   /** Ages: resourceVersion of the newest event or list seen. */
   readonly resourceVersion: string;
 }
 
 export interface InformerSelection {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
 }
 
 /** Informers by resource and selection: asking twice gives the same one. Started on first request, stopped with the set. */

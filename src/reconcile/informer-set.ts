@@ -1,0 +1,50 @@
+/** The informers of one process and identity: however many controllers read a resource, it is listed and watched once. */
+
+import type { KubeObject } from '../apimachinery/meta.ts';
+import type { GroupVersionResource, ResourceType } from '../apimachinery/resource.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Client } from '../client/client.ts';
+import type { BackoffOptions } from './backoff.ts';
+import type { Informer, InformerSelection, InformerSet } from './informer.ts';
+import { reflect } from './reflector.ts';
+import { SharedInformer } from './shared-informer.ts';
+
+export interface InformerSetOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Stops all informers; what they hold stays readable. */
+  readonly signal: AbortSignal;
+  /** Keep `metadata.managedFields`; default: dropped, for it is half of a Pod's memory. */
+  readonly keepManagedFields?: boolean | undefined;
+  /** Waiting after failures; default as client-go: 0.8 s doubling to 30 s, with jitter. */
+  readonly backoff?: BackoffOptions | undefined;
+}
+
+export function informerSet(options: InformerSetOptions): InformerSet {
+  const informers = new Map<string, SharedInformer<KubeObject>>();
+  return {
+    of<T extends KubeObject>(type: ResourceType<T>, selection: InformerSelection = {}): Informer<T> {
+      const key = keyOfSelection(type, selection);
+      const known = informers.get(key);
+      if (known) return known as unknown as Informer<T>;
+      const { log, keepManagedFields = false, signal } = options;
+      const informer = new SharedInformer<T>(type, { log, keepManagedFields, signal });
+      informers.set(key, informer as unknown as SharedInformer<KubeObject>);
+      void reflect({ ...options, type, selection }, informer, signal);
+      return informer;
+    },
+
+    async whenSynced(signal?: AbortSignal): Promise<void> {
+      await Promise.all([...informers.values()].map((informer) => informer.whenSynced(signal)));
+    },
+  };
+}
+
+function keyOfSelection(type: GroupVersionResource, selection: InformerSelection): string {
+  const { namespace = '', labelSelector = '', fieldSelector = '' } = selection;
+  return JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector]);
+}
