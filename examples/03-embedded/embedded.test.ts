@@ -1,0 +1,25 @@
+/** A test with a control plane of its own: run it with `node --test examples/03-embedded/embedded.test.ts`. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deployments } from '../../src/api/gen/apps-v1.ts';
+import { pods } from '../../src/api/gen/core-v1.ts';
+import { startControlPlane } from '../../src/testing/index.ts';
+
+test('a Deployment of two becomes two Pods', async () => {
+  await using cluster = await startControlPlane();
+  const labels = { app: 'web' };
+  await cluster.client.create(deployments, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'example.org/web:1' }] } },
+    },
+  });
+  const seen = new Set<string>();
+  for await (const event of cluster.client.watch(pods, { namespace: 'default', labelSelector: 'app=web' })) {
+    if (event.type === 'ADDED') seen.add(event.object.metadata.name ?? '');
+    if (seen.size === 2) break;
+  }
+  assert.equal(seen.size, 2);
+});
