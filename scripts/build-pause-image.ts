@@ -48,7 +48,7 @@ class Assembler {
     this.#fixes.push(() => {
       const target = this.#labels.get(label);
       if (target === undefined) throw new Error(`no label ${label}`);
-      encode(target, here).forEach((byte, i) => void (this.#bytes[here + i] = byte));
+      for (const [i, byte] of encode(target, here).entries()) this.#bytes[here + i] = byte;
     });
     return this;
   }

@@ -28,7 +28,7 @@ for (const [component, folder] of Object.entries(folders)) {
       type,
       default: initial ?? null,
       ...(deprecated ? { deprecated: true } : {}),
-      ...(configField ? { configField } : {}),
+      ...(configField ? { configField: true } : {}),
     };
     return `  ${JSON.stringify(row)},`;
   });

@@ -30,7 +30,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   konnectivity: component,
   cli: [...sdk, 'cluster'],
   ui: ['api', 'apimachinery'],
-  cluster: ['apiserver', 'storage', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', 'cloud', 'konnectivity', ...component],
+  cluster: [
+    'apiserver',
+    'storage',
+    'controllers',
+    'scheduler',
+    'kubelet',
+    'proxy',
+    'dns',
+    'cloud',
+    'konnectivity',
+    ...component,
+  ],
 };
 
 /** May import everything, and are themselves imported by tests and one another alone. */
@@ -43,7 +54,8 @@ test('each folder imports only what the layers allow', () => {
   const offences: string[] = [];
   for (const file of sourceFiles('src')) {
     const folder = folderOf(file.path);
-    if (folder === undefined || file.path.split('/').length < 3 || isTest(file.path) || testOnly.includes(folder)) continue;
+    if (folder === undefined || file.path.split('/').length < 3 || isTest(file.path) || testOnly.includes(folder))
+      continue;
     const may = allowed[folder];
     if (!may) {
       offences.push(`${file.path}: folder src/${folder} has no row in test/layers.test.ts`);
@@ -66,7 +78,8 @@ test('controllers do not import one another, except for what their family shares
     if (rest === undefined || isTest(file.path)) continue;
     for (const { target } of importsOf(file)) {
       const [, area, other, inside] = target?.split('/') ?? [];
-      if (area !== 'controllers' || inside === undefined || other === own || other === 'shared' || other === 'gen') continue;
+      if (area !== 'controllers' || inside === undefined || other === own || other === 'shared' || other === 'gen')
+        continue;
       offences.push(`${file.path} imports ${target}`);
     }
   }
@@ -74,11 +87,14 @@ test('controllers do not import one another, except for what their family shares
 });
 
 test('every imported file exists and ends in .ts', () => {
-  const known = new Set([...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('scripts')].map((file) => file.path));
+  const known = new Set(
+    [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('scripts')].map((file) => file.path),
+  );
   const offences: string[] = [];
   for (const file of sourceFiles('src')) {
     for (const { target, specifier } of importsOf(file)) {
-      if (target !== undefined && !target.endsWith('.json') && !known.has(target)) offences.push(`${file.path} imports ${specifier}`);
+      if (target !== undefined && !target.endsWith('.json') && !known.has(target))
+        offences.push(`${file.path} imports ${specifier}`);
     }
   }
   assert.deepEqual(offences, []);

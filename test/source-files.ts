@@ -26,7 +26,8 @@ export function sourceFiles(folder: string): SourceFile[] {
       const path = join(directory, name);
       if (name === 'node_modules') continue;
       if (statSync(path).isDirectory()) walk(path);
-      else if (/\.tsx?$/.test(name)) files.push({ path: relative(projectRoot, path), text: readFileSync(path, 'utf8') });
+      else if (/\.tsx?$/.test(name))
+        files.push({ path: relative(projectRoot, path), text: readFileSync(path, 'utf8') });
     }
   };
   walk(join(projectRoot, folder));

@@ -30,7 +30,8 @@ test('outside base/ time, timers and chance are arguments', () => {
     if (file.path.startsWith('src/base/')) continue;
     const lines = codeOf(file.text).split('\n');
     lines.forEach((line, index) => {
-      for (const rule of forbidden) if (rule.pattern.test(line)) offences.push(`${file.path}:${index + 1}: use ${rule.instead}`);
+      for (const rule of forbidden)
+        if (rule.pattern.test(line)) offences.push(`${file.path}:${index + 1}: use ${rule.instead}`);
     });
   }
   assert.deepEqual(offences, []);
@@ -57,7 +58,9 @@ test('no module holds mutable state', () => {
 });
 
 test('files begin by saying what they are', () => {
-  const offences = product.filter((file) => !file.text.startsWith('/**') && !file.text.startsWith('#!')).map((file) => file.path);
+  const offences = product
+    .filter((file) => !file.text.startsWith('/**') && !file.text.startsWith('#!'))
+    .map((file) => file.path);
   assert.deepEqual(offences, []);
 });
 
@@ -91,10 +94,18 @@ test('every file is used', () => {
   const reached = new Set<string>();
   const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);
   for (const file of everything) for (const { target } of importsOf(file)) if (target) reached.add(target);
-  const entries = new Set(['src/index.ts', 'src/cli/main.ts', 'src/testing/index.ts', 'src/client/index.ts', 'src/reconcile/index.ts']);
+  const entries = new Set([
+    'src/index.ts',
+    'src/cli/main.ts',
+    'src/testing/index.ts',
+    'src/client/index.ts',
+    'src/reconcile/index.ts',
+  ]);
   const offences = sources
     .filter((file) => !/\.test\.ts$/.test(file.path) && !reached.has(file.path) && !entries.has(file.path))
-    .filter((file) => !everything.some((other) => other !== file && other.text.includes(file.path.split('/').pop() ?? '')))
+    .filter(
+      (file) => !everything.some((other) => other !== file && other.text.includes(file.path.split('/').pop() ?? '')),
+    )
     .map((file) => file.path);
   assert.deepEqual(offences, []);
 });

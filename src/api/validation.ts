@@ -17,6 +17,7 @@ import {
   immutableMessage,
   inclusiveRangeMessage,
   nonNegativeMessage,
+  pathSegmentName,
   percent,
   portName,
   portNumber,
@@ -138,4 +139,9 @@ export function validateDomainPrefixedPath(at: FieldPath, value: string): FieldE
     return [invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   }
   return [...refused(at, domain, dns1123Subdomain(domain)), ...refused(at, rest, httpPath(rest))];
+}
+
+/** A required name that is a part of a URL's path. */
+export function validatePathSegment(at: FieldPath, value: string | undefined): FieldError[] {
+  return validateRequired(at, value, pathSegmentName);
 }

@@ -11,8 +11,8 @@ export interface FlagDefinition {
   readonly type: string;
   readonly default: unknown;
   readonly deprecated?: boolean;
-  /** The field of the component's configuration file that the flag sets. */
-  readonly configField?: string;
+  /** Whether a field of the component´s configuration file says the same. */
+  readonly configField?: boolean;
 }
 
 export interface ParsedFlags {

@@ -107,7 +107,10 @@ test('a runtime that cannot be reached is told to the client as a Status', async
   const heard = await talk(portOf(lost), 'v4.channel.k8s.io', () => {});
   const status = JSON.parse(heard[3] ?? '');
   assert.equal(status.reason, 'InternalError');
-  assert.match(status.message, /^error dialing backend: connect ECONNREFUSED/);
+  assert.match(
+    status.message,
+    /^Internal error occurred: error dialing backend: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/,
+  );
   lost.close();
 });
 

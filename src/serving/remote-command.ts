@@ -4,10 +4,22 @@
  * client's side speaks SPDY v4 to a kubelet or runtime. `bridge` joins the two, so that a client with the newest protocol meets a
  * runtime that only knows the old one.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { internalError, messageOf } from '../apimachinery/status.ts';
 import { SpdyConnection, type SpdyStream } from './spdy/connection.ts';
-import { acceptUpgrade, dialUpgrade, type UpgradeAnswer, type UpgradeRequest, type UpgradeTarget } from './upgrade.ts';
+import {
+  acceptUpgrade,
+  dialUpgrade,
+  forwardedHeaders,
+  type OutgoingHeaders,
+  refuseUpgrade,
+  responseText,
+  type UpgradeAnswer,
+  type UpgradeRequest,
+  type UpgradeTarget,
+} from './upgrade.ts';
 
 /** The streams of a running command as its server end sees them. */
 export interface CommandStreams {
@@ -46,14 +58,7 @@ export function exitCodeStatus(exitCode: number): unknown {
 
 /** The Status of a command that could not be run. */
 export function commandFailure(message: string): unknown {
-  return {
-    metadata: {},
-    status: 'Failure',
-    message,
-    reason: 'InternalError',
-    code: 500,
-    details: { causes: [{ message }] },
-  };
+  return internalError(message).status;
 }
 
 const spdyVersions = ['v4.channel.k8s.io', 'v3.channel.k8s.io', 'v2.channel.k8s.io', 'channel.k8s.io'];
@@ -82,19 +87,34 @@ export function offeredProtocols(
     .filter((value) => value !== '');
 }
 
-/** Answers the upgrade and resolves with the streams once the client has opened them; undefined when no protocol is common (answered 403). */
+/**
+ * Answers the upgrade and resolves with the streams once the client has opened them; undefined when no protocol is common (answered
+ * 403) or the client has gone before.
+ */
 export function acceptCommand(client: UpgradeRequest, options: CommandOptions): Promise<CommandStreams | undefined> {
   return isWebSocket(client.request.headers) ? acceptWebSocket(client, options) : acceptSpdy(client, options);
 }
 
-/** A push-driven source that can be read with `for await`. */
+/** Bytes that may wait for the command before the client is read no further. */
+const pauseAbove = 1 << 20;
+
+/** A push-driven source that can be read with `for await`; `flow` says whether more may come. */
 class Channel implements AsyncIterable<Uint8Array> {
   readonly #queue: Uint8Array[] = [];
+  readonly #flow: (open: boolean) => void;
+  #waitingBytes = 0;
   #ended = false;
   #wake: (() => void) | undefined;
 
+  constructor(flow: (open: boolean) => void = () => {}) {
+    this.#flow = flow;
+  }
+
   push(chunk: Uint8Array): void {
+    if (this.#ended) return;
     this.#queue.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes > pauseAbove) this.#flow(false);
     this.#wake?.();
   }
 
@@ -106,8 +126,12 @@ class Channel implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     for (;;) {
       const chunk = this.#queue.shift();
-      if (chunk) yield chunk;
-      else if (this.#ended) return;
+      if (chunk) {
+        const wasFull = this.#waitingBytes > pauseAbove;
+        this.#waitingBytes -= chunk.length;
+        if (wasFull && this.#waitingBytes <= pauseAbove) this.#flow(true);
+        yield chunk;
+      } else if (this.#ended) return;
       else
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -126,7 +150,7 @@ function acceptWebSocket(client: UpgradeRequest, options: CommandOptions): Promi
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol || false });
   return new Promise((resolve) => {
     if (protocol === undefined) {
-      client.socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      refuseProtocol(client.socket, offered, webSocketVersions);
       resolve(undefined);
       return;
     }
@@ -137,13 +161,14 @@ function acceptWebSocket(client: UpgradeRequest, options: CommandOptions): Promi
 }
 
 function webSocketStreams(socket: WebSocket, options: CommandOptions, base64: boolean): CommandStreams {
-  const stdin = new Channel();
+  const stdin = new Channel((open) => (open ? socket.resume() : socket.pause()));
   const resize = new Channel();
   const gone = new AbortController();
   socket.on('message', (data: Buffer) => {
     const message = base64
       ? Buffer.concat([Buffer.from([data[0]! - 48]), Buffer.from(data.subarray(1).toString(), 'base64')])
       : data;
+    if (message.length === 0) return;
     const body = message.subarray(1);
     if (message[0] === channels.stdin) stdin.push(body);
     else if (message[0] === channels.resize) resize.push(body);
@@ -164,8 +189,9 @@ function webSocketStreams(socket: WebSocket, options: CommandOptions, base64: bo
       socket.send(message, () => resolve());
     });
   if (!options.stdin) stdin.end();
-  // The client waits for a first message on each channel it will read (an empty one tells it that the channel is open).
-  void send(channels.stdout, new Uint8Array(0));
+  // An empty message on the first channel that the client will read tells it that the command is there.
+  const first = options.stdout ? channels.stdout : options.stderr ? channels.stderr : channels.error;
+  void send(first, new Uint8Array(0));
   return {
     stdin,
     resize,
@@ -183,7 +209,7 @@ function acceptSpdy(client: UpgradeRequest, options: CommandOptions): Promise<Co
   const offered = offeredProtocols(client.request.headers, 'x-stream-protocol-version');
   const version = offered.length === 0 ? 'channel.k8s.io' : offered.find((protocol) => spdyVersions.includes(protocol));
   if (version === undefined) {
-    client.socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    refuseProtocol(client.socket, offered, spdyVersions);
     return Promise.resolve(undefined);
   }
   acceptUpgrade(client.socket, { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': version });
@@ -203,9 +229,23 @@ function acceptSpdy(client: UpgradeRequest, options: CommandOptions): Promise<Co
         expected.delete(kind);
         if (expected.size === 0) resolve(spdyStreams(connection, streams, version, gone.signal));
       },
-      onClose: () => gone.abort(),
+      onClose: () => {
+        gone.abort();
+        resolve(undefined);
+      },
     });
   });
+}
+
+/** No protocol in common. */
+function refuseProtocol(socket: Duplex, offered: readonly string[], known: readonly string[]): void {
+  const list = (protocols: readonly string[]) => protocols.filter((protocol) => protocol !== '').join(' ');
+  refuseUpgrade(
+    socket,
+    403,
+    `unable to upgrade: unable to negotiate protocol: client supports [${list(offered)}], server accepts [${list(known)}]`,
+    'text/plain',
+  );
 }
 
 async function* nothing(): AsyncIterable<Uint8Array> {}
@@ -245,20 +285,13 @@ export async function bridge(streams: CommandStreams, target: UpgradeTarget, opt
   try {
     answer = await dialUpgrade(target, 'POST', headers, streams.signal);
   } catch (error) {
-    return streams.finish(
-      commandFailure(`error dialing backend: ${error instanceof Error ? error.message : String(error)}`),
-    );
+    return streams.finish(commandFailure(`error dialing backend: ${messageOf(error)}`));
   }
-  if (!answer.upgraded) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of answer.response) chunks.push(chunk as Buffer);
-    return streams.finish(
-      commandFailure(Buffer.concat(chunks).toString().trim() || `upstream answered ${answer.response.statusCode}`),
-    );
-  }
+  if (!answer.upgraded) return streams.finish(refusalStatus(await responseText(answer.response)));
   const connection = new SpdyConnection(answer.socket, answer.head, { role: 'client' });
   const onGone = () => connection.close();
   streams.signal.addEventListener('abort', onGone, { once: true });
+  if (streams.signal.aborted) onGone();
   try {
     const error = await connection.open({ streamtype: 'error' });
     error.finish();
@@ -279,6 +312,17 @@ export async function bridge(streams: CommandStreams, target: UpgradeTarget, opt
   }
 }
 
+/** What a server that would not upgrade has said, as the command's end: its Status where it gave one. */
+function refusalStatus(text: string): unknown {
+  try {
+    const status = JSON.parse(text) as { readonly kind?: string };
+    if (status?.kind === 'Status') return status;
+  } catch {
+    // Plain text, as kubelets answer.
+  }
+  return commandFailure(`unable to upgrade connection: ${text.trim()}`);
+}
+
 function parseStatus(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -296,59 +340,71 @@ async function drain(from: SpdyStream, to: (chunk: Uint8Array) => Promise<void> 
   for await (const chunk of from.incoming) await to(chunk);
 }
 
-/** A WebSocket client that tunnels SPDY (port-forward's newest protocol): its messages are the bytes of a connection to `target`. */
+const tunnelPrefix = 'SPDY/3.1+';
+
+/** Whether a client speaks SPDY inside a WebSocket (port-forward's newest protocol). */
+export function asksTunnel(headers: Readonly<Record<string, string | readonly string[] | undefined>>): boolean {
+  return (
+    isWebSocket(headers) &&
+    offeredProtocols(headers, 'sec-websocket-protocol').some((protocol) => protocol.startsWith(tunnelPrefix))
+  );
+}
+
+/** Whether a client needs a translation for servers that know only SPDY and WebSocket up to v4. */
+export function asksStreamClose(headers: Readonly<Record<string, string | readonly string[] | undefined>>): boolean {
+  return isWebSocket(headers) && offeredProtocols(headers, 'sec-websocket-protocol').includes('v5.channel.k8s.io');
+}
+
+/**
+ * A WebSocket client that tunnels SPDY: its messages are the bytes of a connection to `target`. Resolves once both are joined, or with the
+ * answer of a target that would not upgrade, the client being still unanswered; rejects when the target cannot be reached.
+ */
 export async function tunnelSpdy(
   client: UpgradeRequest,
   target: UpgradeTarget,
-  headers: Record<string, string>,
-): Promise<void> {
-  const prefix = 'SPDY/3.1+';
-  const offered = offeredProtocols(client.request.headers, 'sec-websocket-protocol').find((protocol) =>
-    protocol.startsWith(prefix),
-  );
-  if (offered === undefined) {
-    client.socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    return;
-  }
+  headers: OutgoingHeaders = {},
+): Promise<IncomingMessage | undefined> {
+  const { 'sec-websocket-protocol': protocols, ...rest } = client.request.headers;
+  const offered =
+    offeredProtocols({ protocols }, 'protocols').find((protocol) => protocol.startsWith(tunnelPrefix)) ?? '';
+  const passed = Object.entries(forwardedHeaders(rest)).filter(([name]) => !name.startsWith('sec-websocket-'));
   const answer = await dialUpgrade(target, 'POST', {
+    ...Object.fromEntries(passed),
     ...headers,
-    Connection: 'Upgrade',
-    Upgrade: 'SPDY/3.1',
-    'X-Stream-Protocol-Version': offered.slice(prefix.length),
+    connection: 'Upgrade',
+    upgrade: 'SPDY/3.1',
+    'x-stream-protocol-version': offered.slice(tunnelPrefix.length),
   });
-  if (!answer.upgraded) {
-    answer.response.resume();
-    client.socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    return;
-  }
+  if (!answer.upgraded) return answer.response;
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => offered });
   server.handleUpgrade(client.request, client.socket, client.head, (socket) => {
     joinWebSocket(socket, answer.socket, answer.head);
   });
+  return undefined;
 }
 
+/** Bytes on their way to a slow client before the other side is read no further. */
+const slowClientBytes = 1 << 20;
+
 function joinWebSocket(socket: WebSocket, upstream: Duplex, head: Buffer): void {
-  const end = () => {
-    socket.close();
-    upstream.destroy();
-  };
   socket.on('message', (data: Buffer) => {
-    if (!upstream.write(data)) {
-      socket.pause();
-      upstream.once('drain', () => socket.resume());
-    }
+    if (upstream.write(data)) return;
+    socket.pause();
+    upstream.once('drain', () => socket.resume());
   });
   const send = (chunk: Buffer) =>
     socket.send(chunk, { binary: true }, () => {
-      if (upstream.isPaused() && socket.bufferedAmount < 1 << 20) upstream.resume();
+      if (upstream.isPaused() && socket.bufferedAmount < slowClientBytes) upstream.resume();
     });
   if (head.length > 0) send(head);
   upstream.on('data', (chunk: Buffer) => {
     send(chunk);
-    if (socket.bufferedAmount > 1 << 20) upstream.pause();
+    if (socket.bufferedAmount > slowClientBytes) upstream.pause();
   });
-  for (const event of ['close', 'error']) {
-    socket.on(event, end);
-    upstream.on(event, end);
-  }
+  // What was written before either side closed still leaves.
+  socket.on('close', () => upstream.end(() => upstream.destroy()));
+  socket.on('error', () => upstream.destroy());
+  upstream.on('end', () => socket.close());
+  upstream.on('close', () => socket.close());
+  upstream.on('error', () => socket.close());
 }

@@ -1,10 +1,12 @@
 /**
- * Upgraded connections (SPDY, WebSocket) handed from hop to hop: dialling a server and asking it to upgrade, answering a client that
- * asked, and joining two sockets byte by byte. What is said over them is not looked at here.
+ * Requests that go on to another server, and upgraded connections (SPDY, WebSocket) handed from hop to hop: sending a request that may
+ * be upgraded, answering a client that asked, and joining two sockets byte by byte. What is said over them is not looked at here.
  */
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { request as httpRequest, type IncomingMessage, STATUS_CODES } from 'node:http';
+import { isIP, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
+import { connectionFailure, type DialAddress, DialError, dialError } from './dial.ts';
 
 /** A client's request to upgrade, still unanswered. */
 export interface UpgradeRequest {
@@ -16,10 +18,17 @@ export interface UpgradeRequest {
 
 export interface UpgradeTarget {
   readonly url: URL;
-  /** For https: what to trust and show. `verify: false` takes any certificate. */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly verify?: boolean };
-  /** Replaces the dialling of `url`, for tunnels. */
-  readonly connect?: () => Promise<Duplex>;
+  /** For https: what to trust and show (PEM). `verify: false` takes any certificate. */
+  readonly tls?: TargetTls | undefined;
+  /** Replaces the dialling of `url`, for timeouts and tunnels. TLS, where the URL asks for it, is spoken over what this gives. */
+  readonly connect?: ((signal?: AbortSignal) => Promise<Duplex>) | undefined;
+}
+
+export interface TargetTls {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly verify?: boolean | undefined;
 }
 
 export type UpgradeAnswer =
@@ -32,6 +41,19 @@ export type UpgradeAnswer =
   /** The server answered something else than 101; its response is there to be passed on. */
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
+export type OutgoingHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly headers: OutgoingHeaders;
+  readonly body?: Uint8Array | undefined;
+  /** Ends the request; after the answer it ends the response's body, but not an upgraded connection. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A browser can put its bearer token only here. */
+const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
+
 const hopHeaders = new Set([
   'host',
   'authorization',
@@ -43,52 +65,104 @@ const hopHeaders = new Set([
   'trailer',
 ]);
 
-/** The client's headers as they go on to the next hop: without those that were meant for this one. */
-export function forwardedHeaders(headers: IncomingMessage['headers']): Record<string, string | string[]> {
+/** The client's headers as they go on to the next hop: without those that were meant for this one, credentials above all. */
+export function forwardedHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers))
-    if (
-      value !== undefined &&
-      !hopHeaders.has(name) &&
-      !name.startsWith('x-remote-') &&
-      !name.startsWith('impersonate-')
-    )
-      result[name] = value;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || hopHeaders.has(name)) continue;
+    if (name.startsWith('x-remote-') || name.startsWith('impersonate-') || name.startsWith(':')) continue;
+    result[name] = typeof value === 'string' ? value : [...value];
+  }
+  const protocols = result['sec-websocket-protocol'];
+  if (protocols !== undefined) {
+    const kept = [protocols].flat().flatMap((text) => text.split(','));
+    result['sec-websocket-protocol'] = kept
+      .map((protocol) => protocol.trim())
+      .filter((protocol) => !protocol.startsWith(tokenProtocol))
+      .join(', ');
+  }
   return result;
 }
 
 /** Sends a request with upgrade headers and resolves with the answer. Rejects when the server cannot be reached. */
-export async function dialUpgrade(
+export function dialUpgrade(
   target: UpgradeTarget,
   method: string,
-  headers: Record<string, string | string[]>,
+  headers: OutgoingHeaders,
   signal?: AbortSignal,
 ): Promise<UpgradeAnswer> {
-  const secure = target.url.protocol === 'https:';
-  const { tls } = target;
-  const socket = await target.connect?.();
+  return sendRequest(target, { method, headers, signal });
+}
+
+/**
+ * Sends a request over a connection of its own and resolves with the head of the answer. Rejects with a `DialError` when there is none, or
+ * with the signal's reason.
+ */
+export async function sendRequest(target: UpgradeTarget, request: OutgoingRequest): Promise<UpgradeAnswer> {
+  const { method, headers, body, signal } = request;
+  const socket = await openSocket(target, signal);
   return new Promise((resolve, reject) => {
-    const outgoing = (secure ? httpsRequest : httpRequest)({
-      protocol: target.url.protocol,
-      hostname: target.url.hostname.replace(/^\[|\]$/g, ''),
-      port: target.url.port || (secure ? 443 : 80),
+    if (signal?.aborted) {
+      socket.on('error', () => {}).destroy();
+      reject(signal.reason);
+      return;
+    }
+    const outgoing = httpRequest({
       path: `${target.url.pathname}${target.url.search}`,
       method,
-      headers,
-      agent: false,
-      ...(signal ? { signal } : {}),
-      ...(socket ? { createConnection: () => socket } : {}),
-      ...(tls?.ca ? { ca: tls.ca } : {}),
-      ...(tls?.cert ? { cert: tls.cert } : {}),
-      ...(tls?.key ? { key: tls.key } : {}),
-      ...(secure ? { rejectUnauthorized: tls?.verify !== false } : {}),
+      headers: { host: target.url.host, ...(headers as Record<string, string | string[]>) },
+      // Without an agent, which would dial by itself.
+      createConnection: () => socket,
     });
-    outgoing.on('upgrade', (response, upgradedSocket, head) =>
-      resolve({ upgraded: true, socket: upgradedSocket, head, headers: response.headers }),
-    );
-    outgoing.on('response', (response) => resolve({ upgraded: false, response }));
-    outgoing.on('error', reject);
-    outgoing.end();
+    const onAbort = () => outgoing.destroy(new Error('aborted'));
+    const settled = () => signal?.removeEventListener('abort', onAbort);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    outgoing.on('upgrade', (response, upgradedSocket, head) => {
+      settled();
+      resolve({ upgraded: true, socket: upgradedSocket, head, headers: response.headers });
+    });
+    outgoing.on('response', (response) => {
+      response.on('close', settled);
+      resolve({ upgraded: false, response });
+    });
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      settled();
+      socket.destroy();
+      reject(signal?.aborted ? signal.reason : failureOf(error, target.url));
+    });
+    outgoing.end(body);
+  });
+}
+
+function failureOf(error: NodeJS.ErrnoException, url: URL): DialError {
+  const address = addressOf(url);
+  if (error instanceof DialError) return error;
+  if (error.syscall === 'connect' || error.syscall === 'getaddrinfo') return dialError(error, address);
+  return new DialError(connectionFailure(error, address.host), error.code ?? '', { cause: error });
+}
+
+/** Where a URL leads, its scheme's port included. */
+export function addressOf(url: URL): DialAddress {
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port };
+}
+
+async function openSocket({ url, tls = {}, connect }: UpgradeTarget, signal?: AbortSignal): Promise<Duplex> {
+  const secure = url.protocol === 'https:';
+  const { host, port } = addressOf(url);
+  const socket = connect ? await connect(signal) : netConnect({ host, port, noDelay: true });
+  if (!secure) return socket;
+  return tlsConnect({
+    socket,
+    host,
+    ...(isIP(host) ? {} : { servername: host }),
+    ...(tls.ca ? { ca: tls.ca } : {}),
+    ...(tls.cert ? { cert: tls.cert } : {}),
+    ...(tls.key ? { key: tls.key } : {}),
+    rejectUnauthorized: tls.verify !== false,
+    minVersion: 'TLSv1.2',
   });
 }
 
@@ -106,38 +180,30 @@ export function acceptUpgrade(
 /** Answers a client that asked for an upgrade with an ordinary response, and closes. */
 export function refuseUpgrade(socket: Duplex, status: number, body: string, contentType = 'application/json'): void {
   socket.end(
-    `HTTP/1.1 ${status} ${reasonPhrase(status)}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 
-function reasonPhrase(status: number): string {
-  return (
-    {
-      400: 'Bad Request',
-      401: 'Unauthorized',
-      403: 'Forbidden',
-      404: 'Not Found',
-      500: 'Internal Server Error',
-      503: 'Service Unavailable',
-    }[status] ?? 'Error'
-  );
-}
-
-/** Joins two sockets until either is done. */
+/** Joins two sockets until both are done; what one side sent before it closed still reaches the other. */
 export function join(a: Duplex, b: Duplex): void {
-  const end = () => {
-    a.destroy();
-    b.destroy();
-  };
-  for (const socket of [a, b]) {
-    socket.on('error', end);
-    socket.on('close', end);
-  }
-  a.pipe(b);
-  b.pipe(a);
+  flow(a, b);
+  flow(b, a);
 }
 
-/** Passes an upgrade on to `target` as it is: headers, answer and all bytes after it. */
+function flow(from: Duplex, to: Duplex): void {
+  const onClose = () => {
+    if (!from.readableEnded) to.destroy();
+    // Nobody is left to hear what `to` would still say; what it is to be told must leave first.
+    else if (to.writableFinished) to.destroy();
+    else to.once('finish', () => to.destroy());
+  };
+  from.on('error', () => to.destroy());
+  from.on('close', onClose);
+  if (from.destroyed) onClose();
+  else from.pipe(to);
+}
+
+/** Passes an upgrade on to `target` as it is: headers, answer and all bytes after it. Rejects when the target cannot be reached. */
 export async function passUpgrade(
   client: UpgradeRequest,
   target: UpgradeTarget,
@@ -146,29 +212,38 @@ export async function passUpgrade(
   const headers = { ...forwardedHeaders(client.request.headers), ...extraHeaders };
   client.socket.on('error', () => client.socket.destroy());
   const answer = await dialUpgrade(target, client.request.method ?? 'POST', headers);
-  if (!answer.upgraded) return passRefusal(client.socket, answer.response);
+  if (answer.upgraded) joinUpgraded(client, answer);
+  else await passRefusal(client.socket, answer.response);
+}
+
+/** Tells the client that the target has agreed, and joins the two. */
+export function joinUpgraded(client: UpgradeRequest, answer: UpgradeAnswer & { readonly upgraded: true }): void {
   acceptUpgrade(client.socket, answer.headers);
   if (answer.head.length > 0) client.socket.write(answer.head);
   if (client.head.length > 0) answer.socket.write(client.head);
   join(client.socket, answer.socket);
 }
 
-function passRefusal(socket: Duplex, response: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('end', () => {
-      refuseUpgrade(
-        socket,
-        response.statusCode ?? 500,
-        Buffer.concat(chunks).toString(),
-        response.headers['content-type'] ?? 'text/plain',
-      );
-      resolve();
-    });
-    response.on('error', () => {
-      socket.destroy();
-      resolve();
-    });
-  });
+/** At most so much of a refusal's text is passed on. */
+const refusalBytes = 50_000;
+
+/** The text of a response, cut off where it becomes unreasonable. */
+export async function responseText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= refusalBytes) break;
+    }
+  } catch {
+    // What came before the connection broke is all there is to tell.
+  }
+  return Buffer.concat(chunks).subarray(0, refusalBytes).toString();
+}
+
+async function passRefusal(socket: Duplex, response: IncomingMessage): Promise<void> {
+  const text = await responseText(response);
+  refuseUpgrade(socket, response.statusCode ?? 500, text, response.headers['content-type'] ?? 'text/plain');
 }

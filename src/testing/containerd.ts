@@ -44,7 +44,7 @@ export async function startContainerd(): Promise<TestContainerd> {
   // Parallel tests need addresses and bridges of their own: both derive from the process id.
   const network = process.pid % 200;
   const bridge = `crt${process.pid % 100000}`;
-  const podCidr = `10.${56 + Math.floor(process.pid / 200) % 50}.${network}.0/24`;
+  const podCidr = `10.${56 + (Math.floor(process.pid / 200) % 50)}.${network}.0/24`;
   await mkdir(join(directory, 'cni'), { recursive: true });
   await mkdir(join(directory, 'certs.d'));
   await writeFile(join(directory, 'config.toml'), configuration(directory));
@@ -70,7 +70,9 @@ export async function startContainerd(): Promise<TestContainerd> {
     importImage,
     ctr,
     kill: () => end(daemon, 'SIGKILL'),
-    restart: async () => void (daemon = await launch(directory)),
+    async restart() {
+      daemon = await launch(directory);
+    },
     async stop() {
       await removeContainers(ctr);
       await end(daemon, 'SIGTERM');
@@ -82,11 +84,18 @@ export async function startContainerd(): Promise<TestContainerd> {
 }
 
 async function launch(directory: string): Promise<ChildProcess> {
-  const daemon = spawn('containerd', ['-c', join(directory, 'config.toml'), '--log-level', 'warn'], { stdio: 'ignore' });
+  const daemon = spawn('containerd', ['-c', join(directory, 'config.toml'), '--log-level', 'warn'], {
+    stdio: 'ignore',
+  });
   const socket = join(directory, 'containerd.sock');
   for (let attempt = 0; attempt < 400; attempt++) {
     if (daemon.exitCode !== null) throw new Error(`containerd ended with code ${daemon.exitCode}`);
-    const isServing = existsSync(socket) && (await run('ctr', ['-a', socket, '--connect-timeout', '1s', 'version']).then(() => true, () => false));
+    const isServing =
+      existsSync(socket) &&
+      (await run('ctr', ['-a', socket, '--connect-timeout', '1s', 'version']).then(
+        () => true,
+        () => false,
+      ));
     if (isServing) return daemon;
     await sleep(systemClock, 25);
   }

@@ -16,13 +16,19 @@ export const busyboxPath = '/bin/busybox';
 /** An OCI archive of busybox with all its applets, named `reference`; by default it runs a shell. */
 export function busyboxImageArchive(reference: string, options: BusyboxImageOptions = {}): Buffer {
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
-  const config = { Cmd: ['sh'], Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'], ...options.config };
+  const config = {
+    Cmd: ['sh'],
+    Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+    ...options.config,
+  };
   const image = buildImage({ architecture, entries: [...busyboxEntries(), ...(options.entries ?? [])], config });
   return ociArchive(reference, [image]);
 }
 
 function busyboxEntries(): ImageEntry[] {
-  const applets = execFileSync(busyboxPath, ['--list'], { encoding: 'utf8' }).split('\n').filter((name) => name && name !== 'busybox');
+  const applets = execFileSync(busyboxPath, ['--list'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((name) => name && name !== 'busybox');
   const directories = ['bin', 'etc', 'home', 'proc', 'root', 'sys', 'usr', 'usr/bin', 'usr/sbin', 'var', 'var/log'];
   return [
     ...directories.map((path) => ({ path })),

@@ -2,8 +2,9 @@
  * The admission chain: after authorization and before storage, mutating plugins in upstream's order, then validating ones. A
  * plugin refuses by throwing a `StatusError` (usually `forbidden`).
  */
-import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
+
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
 import type { UserInfo } from '../request.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';

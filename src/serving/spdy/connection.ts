@@ -37,7 +37,7 @@ export interface SpdyConnectionOptions {
   readonly onClose?: () => void;
 }
 
-/** Bytes that may wait in one stream before the socket is read no further. */
+/** Bytes that may wait for readers, all streams together, before the socket is read no further. */
 const pauseAbove = 1 << 20;
 
 export class SpdyConnection {
@@ -49,6 +49,7 @@ export class SpdyConnection {
   readonly #decoder = new HeaderDecoder();
   #nextId: number;
   #closed = false;
+  #waitingBytes = 0;
   /** Frames are handled one after the other: decompressing headers takes a turn. */
   #handling: Promise<void> = Promise.resolve();
   #sending: Promise<void> = Promise.resolve();
@@ -135,7 +136,7 @@ export class SpdyConnection {
         if (frame.flags & finFlag) this.#streams.get(payload.readUInt32BE(0) & 0x7fffffff)?.end();
         return;
       case frameType.rstStream:
-        this.#streams.get(payload.readUInt32BE(0) & 0x7fffffff)?.end();
+        this.#streams.get(payload.readUInt32BE(0) & 0x7fffffff)?.resetByPeer();
         return;
       case frameType.ping:
         // An odd id was the client's own; only the other side's are echoed.
@@ -157,13 +158,18 @@ export class SpdyConnection {
         this.#streams.delete(id);
         if (!this.#closed) this.#socket.write(controlFrame(frameType.rstStream, 0, numbers(id, 5)));
       },
-      waiting: (bytes) => {
-        if (bytes > pauseAbove) this.#socket.pause();
-        else this.#socket.resume();
-      },
+      waiting: (change) => this.#account(change),
+      done: () => this.#streams.delete(id),
     });
     this.#streams.set(id, stream);
     return stream;
+  }
+
+  #account(change: number): void {
+    const before = this.#waitingBytes;
+    this.#waitingBytes += change;
+    if (before <= pauseAbove && this.#waitingBytes > pauseAbove) this.#socket.pause();
+    else if (before > pauseAbove && this.#waitingBytes <= pauseAbove) this.#socket.resume();
   }
 
   /** Header blocks leave in the order they were compressed. */
@@ -198,7 +204,10 @@ export class SpdyConnection {
 interface StreamOutlet {
   send(payload: Uint8Array, fin: boolean): Promise<void>;
   reset(): void;
-  waiting(bytes: number): void;
+  /** So many bytes more, or less, wait for the reader. */
+  waiting(change: number): void;
+  /** Both sides have finished. */
+  done(): void;
 }
 
 class StreamState implements SpdyStream {
@@ -207,8 +216,8 @@ class StreamState implements SpdyStream {
   readonly incoming: AsyncIterable<Uint8Array>;
   readonly #outlet: StreamOutlet;
   readonly #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
   #ended = false;
+  #dropped = false;
   #finished = false;
   #wake: (() => void) | undefined;
 
@@ -227,37 +236,55 @@ class StreamState implements SpdyStream {
     if (this.#finished) return;
     this.#finished = true;
     void this.#outlet.send(new Uint8Array(0), true);
+    if (this.#ended) this.#outlet.done();
   }
 
   reset(): void {
+    this.#drop();
     this.end();
+    this.#finished = true;
     this.#outlet.reset();
   }
 
+  resetByPeer(): void {
+    this.#finished = true;
+    this.end();
+  }
+
   deliver(chunk: Uint8Array): void {
+    if (this.#dropped || this.#ended) return;
     this.#queue.push(chunk);
-    this.#queuedBytes += chunk.length;
-    this.#outlet.waiting(this.#queuedBytes);
+    this.#outlet.waiting(chunk.length);
     this.#wake?.();
   }
 
   end(): void {
     this.#ended = true;
+    if (this.#finished) this.#outlet.done();
     this.#wake?.();
   }
 
+  /** Nobody will read any more: what waits must not hold up the other streams. */
+  #drop(): void {
+    this.#dropped = true;
+    for (const chunk of this.#queue.splice(0)) this.#outlet.waiting(-chunk.length);
+  }
+
   async *#read(): AsyncIterable<Uint8Array> {
-    for (;;) {
-      const chunk = this.#queue.shift();
-      if (chunk) {
-        this.#queuedBytes -= chunk.length;
-        this.#outlet.waiting(this.#queuedBytes);
-        yield chunk;
-      } else if (this.#ended) return;
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+    try {
+      for (;;) {
+        const chunk = this.#queue.shift();
+        if (chunk) {
+          this.#outlet.waiting(-chunk.length);
+          yield chunk;
+        } else if (this.#ended) return;
+        else
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+      }
+    } finally {
+      this.#drop();
     }
   }
 }

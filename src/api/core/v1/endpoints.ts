@@ -5,9 +5,21 @@ import { portNumber } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text, withMore } from '../../columns.ts';
 import { fillEmpty } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
-import { type EndpointAddress, type EndpointPort, type Endpoints, type EndpointSubset, endpoints } from '../../gen/core-v1.ts';
+import {
+  type EndpointAddress,
+  type EndpointPort,
+  type EndpointSubset,
+  type Endpoints,
+  endpoints,
+} from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { refused, validateDnsLabel, validateDnsSubdomain, validateQualifiedName, validateRequiredEnum } from '../../validation.ts';
+import {
+  refused,
+  validateDnsLabel,
+  validateDnsSubdomain,
+  validateQualifiedName,
+  validateRequiredEnum,
+} from '../../validation.ts';
 import { validateEndpointIp } from './endpoint-address.ts';
 
 export const endpointsBehaviour: KindBehaviour<Endpoints> = {
@@ -49,7 +61,11 @@ function validateAddress(at: FieldPath, { ip, hostname, nodeName }: EndpointAddr
   ];
 }
 
-function validatePort(at: FieldPath, { name, port, protocol, appProtocol }: EndpointPort, needsName: boolean): FieldError[] {
+function validatePort(
+  at: FieldPath,
+  { name, port, protocol, appProtocol }: EndpointPort,
+  needsName: boolean,
+): FieldError[] {
   const errors: FieldError[] = [];
   if (name) errors.push(...validateDnsLabel(at.child('name'), name));
   else if (needsName) errors.push(required(at.child('name')));

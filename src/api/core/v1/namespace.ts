@@ -31,7 +31,8 @@ export const namespaceBehaviour: KindBehaviour<Namespace> = {
   prepareForUpdate(namespace, previous) {
     keepFinalizers(namespace, previous);
   },
-  validate: ({ spec }) => (spec.finalizers ?? []).flatMap((name) => validateFinalizer(path('spec', 'finalizers'), name)),
+  validate: ({ spec }) =>
+    (spec.finalizers ?? []).flatMap((name) => validateFinalizer(path('spec', 'finalizers'), name)),
   validateUpdate: () => [],
   subresources: {
     status: { validateUpdate: validateStatus },
@@ -40,7 +41,9 @@ export const namespaceBehaviour: KindBehaviour<Namespace> = {
         if (previous.status) namespace.status = draft(previous.status);
       },
       validateUpdate: ({ spec }) =>
-        (spec.finalizers ?? []).flatMap((name, index) => validateFinalizer(path('spec', 'finalizers').index(index), name)),
+        (spec.finalizers ?? []).flatMap((name, index) =>
+          validateFinalizer(path('spec', 'finalizers').index(index), name),
+        ),
     },
   },
   columns: [

@@ -1,6 +1,6 @@
 /** Nodes: the machines that run Pods, as they describe themselves. */
 import { parseCidr, validateLegacyCidr } from '../../../apimachinery/addresses.ts';
-import { type FieldError, duplicate, forbidden, invalid, path } from '../../../apimachinery/field-error.ts';
+import { duplicate, type FieldError, forbidden, invalid, path } from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';

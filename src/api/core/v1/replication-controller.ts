@@ -1,11 +1,15 @@
 /** ReplicationControllers: the older ReplicaSets, with a plain map for a selector. */
 import { type FieldError, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import { validateReplicaCounts } from '../../apps/v1/replica-counts.ts';
 import { ageColumn, containerColumns, integer, labelsText, nameColumn, text } from '../../columns.ts';
 import { fillAbsent, isEmpty, partOf } from '../../defaulting.ts';
-import { type ReplicationController, type ReplicationControllerSpec, replicationControllers } from '../../gen/core-v1.ts';
+import {
+  type ReplicationController,
+  type ReplicationControllerSpec,
+  replicationControllers,
+} from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { entriesOf, validateNonNegative } from '../../validation.ts';
-import { validateReplicaCounts } from '../../apps/v1/replica-counts.ts';
 import { defaultPodTemplate } from './pod-spec-defaults.ts';
 import { validateEndlessTemplate, validatePodTemplate } from './pod-template.ts';
 

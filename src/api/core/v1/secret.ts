@@ -54,7 +54,8 @@ function validate(secret: Secret): FieldError[] {
 /** Types that others rely on must hold what they promise. */
 function validateType({ type, data = {}, metadata }: Secret): FieldError[] {
   const at = path('data');
-  const missing = (...keys: string[]) => keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(at.key(key)));
+  const missing = (...keys: string[]) =>
+    keys.filter((key) => !Object.hasOwn(data, key)).map((key) => required(at.key(key)));
   switch (type) {
     case 'kubernetes.io/service-account-token':
       if (metadata.annotations?.[serviceAccountName]) return [];

@@ -1,6 +1,15 @@
 /** Validation of Services, after addresses and ports have been handed out. */
 import { parseIp, validateLegacyCidr, validateLegacyIp } from '../../../apimachinery/addresses.ts';
-import { type FieldError, type FieldPath, duplicate, forbidden, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { validateLabels } from '../../../apimachinery/labels.ts';
 import { dns1123Subdomain, portNumber } from '../../../apimachinery/names.ts';
 import type { LoadBalancerIngress, Service, ServicePort, ServiceSpec } from '../../gen/core-v1.ts';
@@ -52,7 +61,11 @@ export function validateServiceUpdate(service: Service, previous: Service): Fiel
   const next = service.spec;
   const stored = previous.spec;
   const errors = [...validateAddressChange(next, stored), ...validateFamilyChange(next, stored)];
-  if (stored.type === 'LoadBalancer' && next.type === 'LoadBalancer' && next.loadBalancerClass !== stored.loadBalancerClass) {
+  if (
+    stored.type === 'LoadBalancer' &&
+    next.type === 'LoadBalancer' &&
+    next.loadBalancerClass !== stored.loadBalancerClass
+  ) {
     errors.push(invalid(specAt.child('loadBalancerClass'), next.loadBalancerClass ?? null, 'may not change once set'));
   }
   const checked = needsHealthCheckPort(stored) && needsHealthCheckPort(next);
@@ -111,7 +124,10 @@ function validateUniquePorts({ type, ports = [] }: ServiceSpec): FieldError[] {
       errors.push(forbidden(at.index(index).child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
     }
   }
-  const repeats = (identify: (port: ServicePort) => string | undefined, report: (port: ServicePort, here: FieldPath) => FieldError) => {
+  const repeats = (
+    identify: (port: ServicePort) => string | undefined,
+    report: (port: ServicePort, here: FieldPath) => FieldError,
+  ) => {
     const seen = new Set<string>();
     for (const [index, port] of ports.entries()) {
       const identity = identify(port);
@@ -169,7 +185,11 @@ function validateClusterIPs(spec: ServiceSpec, stored: ServiceSpec | undefined):
     if (ipFamilies.indexOf(family) < index) errors.push(duplicate(here, family));
   }
   errors.push(
-    ...validateEnum(specAt.child('ipFamilyPolicy'), ipFamilyPolicy, ['PreferDualStack', 'RequireDualStack', 'SingleStack']),
+    ...validateEnum(specAt.child('ipFamilyPolicy'), ipFamilyPolicy, [
+      'PreferDualStack',
+      'RequireDualStack',
+      'SingleStack',
+    ]),
   );
   const malformed = validateAddresses(at, clusterIPs, stored?.clusterIPs);
   errors.push(...malformed);
@@ -260,10 +280,7 @@ function validateTraffic(spec: ServiceSpec): FieldError[] {
     if (spec.type && spec.type !== 'ExternalName') errors.push(required(internalAt));
   } else errors.push(...validateEnum(internalAt, spec.internalTrafficPolicy, ['Cluster', 'Local']));
   const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
-  return [
-    ...errors,
-    ...validateEnum(specAt.child('trafficDistribution'), spec.trafficDistribution, distributions),
-  ];
+  return [...errors, ...validateEnum(specAt.child('trafficDistribution'), spec.trafficDistribution, distributions)];
 }
 
 /** A Service's address is its own for life; a second one may come and go. */
@@ -297,7 +314,9 @@ function validateFamilyChange(next: ServiceSpec, stored: ServiceSpec): FieldErro
   const after = next.ipFamilies ?? [];
   const before = stored.ipFamilies ?? [];
   if (before.length === after.length) {
-    return before.flatMap((family, index) => (family === after[index] ? [] : [invalid(at, after, 'may not change once set')]));
+    return before.flatMap((family, index) =>
+      family === after[index] ? [] : [invalid(at, after, 'may not change once set')],
+    );
   }
   const errors: FieldError[] = [];
   if (before.length > after.length && !next.clusterIPs?.length) {

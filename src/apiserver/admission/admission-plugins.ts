@@ -1,0 +1,106 @@
+/**
+ * Every admission plugin this server has, in upstream's order, and the chain of those that are switched on. Upstream's names that have
+ * no implementation here yet are known, so flags that mention them are taken.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { roleEscalation } from '../authorization/role-escalation.ts';
+import type { RuleResolver } from '../authorization/rule-resolver.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { AdmissionChain } from './chain.ts';
+import type { CreatePlugin, PluginContext } from './plugin-context.ts';
+import { alwaysAdmit, alwaysDenyRequests } from './plugins/always.ts';
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
+import {
+  type DefaultTolerationOptions,
+  defaultTolerationSeconds,
+  extendedResourceToleration,
+} from './plugins/default-tolerations.ts';
+import { limitRanger } from './plugins/limit-ranger.ts';
+import { namespaceAutoProvision, namespaceExists } from './plugins/namespace-existence.ts';
+import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
+import { defaultIngressClass, denyServiceExternalIPs } from './plugins/network.ts';
+import { nodeRestriction } from './plugins/node-restriction.ts';
+import { ownerReferencesPermissionEnforcement } from './plugins/owner-references.ts';
+import { alwaysPullImages, limitPodHardAntiAffinityTopology, podTopologyLabels } from './plugins/pod-rules.ts';
+import { podSecurity } from './plugins/pod-security.ts';
+import { priority } from './plugins/priority.ts';
+import { resourceQuota } from './plugins/resource-quota.ts';
+import { runtimeClass } from './plugins/runtime-class.ts';
+import { serviceAccount } from './plugins/service-account.ts';
+import { defaultStorageClass, persistentVolumeClaimResize, storageObjectInUseProtection } from './plugins/storage.ts';
+import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+
+export interface AdmissionOptions {
+  readonly context: PluginContext;
+  readonly ruleResolver: RuleResolver;
+  /** `--enable-admission-plugins`: beyond those on by default. */
+  readonly enable?: readonly string[] | undefined;
+  /** `--disable-admission-plugins`. */
+  readonly disable?: readonly string[] | undefined;
+  readonly tolerations?: DefaultTolerationOptions | undefined;
+  /** Plugins that others bring, by upstream's name: webhooks, policies. */
+  readonly additional?: Readonly<Record<string, CreatePlugin>> | undefined;
+}
+
+/** Throws when a name is not known, is both enabled and disabled, or is off by a gate. */
+export function createAdmission(options: AdmissionOptions): AdmissionChain {
+  const { context, ruleResolver, enable = [], disable = [] } = options;
+  const { order, defaultEnabled } = admissionTable();
+  for (const [flag, names] of [
+    ['enable-admission-plugins', enable],
+    ['disable-admission-plugins', disable],
+  ] as const) {
+    const unknown = names.find((name) => !order.includes(name));
+    if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
+  }
+  const both = enable.filter((name) => disable.includes(name));
+  if (both.length > 0)
+    throw new Error(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`);
+  const known = { ...plugins(options), ...options.additional };
+  const enabled = order.filter(
+    (name) => (defaultEnabled.includes(name) || enable.includes(name)) && !disable.includes(name),
+  );
+  const created = enabled.flatMap((name) => known[name]?.(context) ?? []);
+  return new AdmissionChain([roleEscalation({ authorizer: context.authorizer, resolver: ruleResolver }), ...created]);
+}
+
+function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugin>> {
+  return {
+    AlwaysAdmit: constant(alwaysAdmit),
+    NamespaceAutoProvision: namespaceAutoProvision,
+    NamespaceLifecycle: namespaceLifecycle,
+    NamespaceExists: namespaceExists,
+    LimitPodHardAntiAffinityTopology: limitPodHardAntiAffinityTopology,
+    LimitRanger: limitRanger,
+    ServiceAccount: serviceAccount,
+    NodeRestriction: nodeRestriction,
+    TaintNodesByCondition: taintNodesByCondition,
+    AlwaysPullImages: alwaysPullImages,
+    PodSecurity: podSecurity,
+    Priority: priority,
+    DefaultTolerationSeconds: () => defaultTolerationSeconds(options.tolerations),
+    ExtendedResourceToleration: extendedResourceToleration,
+    DefaultStorageClass: defaultStorageClass,
+    StorageObjectInUseProtection: storageObjectInUseProtection,
+    OwnerReferencesPermissionEnforcement: ownerReferencesPermissionEnforcement,
+    PersistentVolumeClaimResize: persistentVolumeClaimResize,
+    RuntimeClass: runtimeClass,
+    CertificateApproval: certificateApproval,
+    CertificateSigning: certificateSigning,
+    CertificateSubjectRestriction: certificateSubjectRestriction,
+    DefaultIngressClass: defaultIngressClass,
+    DenyServiceExternalIPs: denyServiceExternalIPs,
+    PodTopologyLabels: podTopologyLabels,
+    ResourceQuota: resourceQuota,
+    AlwaysDeny: constant(alwaysDenyRequests),
+  };
+}
+
+function constant(plugin: AdmissionPlugin): CreatePlugin {
+  return () => plugin;
+}
+
+function admissionTable(): { readonly order: readonly string[]; readonly defaultEnabled: readonly string[] } {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../gen/admission.json'), 'utf8'));
+}

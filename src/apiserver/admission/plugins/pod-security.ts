@@ -1,0 +1,140 @@
+/**
+ * PodSecurity: a namespace's labels say which of the Pod Security Standards its Pods must keep to, and which violations only warn.
+ * Workloads are never refused, but warn of what their Pods will be refused for.
+ */
+
+import { semanticallyEqual } from '../../../api/equality.ts';
+import { type Namespace, namespaces, type Pod, pods } from '../../../api/gen/core-v1.ts';
+import type { KubeObject } from '../../../apimachinery/meta.ts';
+import { internalError, invalid, isNotFound } from '../../../apimachinery/status.ts';
+import { allContainers } from '../../authorization/pod-references.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
+import { isResource, type PluginContext } from '../plugin-context.ts';
+import type { PodLike } from '../pod-security/pod-view.ts';
+import { isStricter, type LevelVersion, policyOf, policyText, samePolicy, violations } from '../pod-security/policy.ts';
+import { refusal } from '../refusal.ts';
+
+/** By `resource.group`, where the Pod's template is. */
+const templates: Readonly<Record<string, (object: WorkloadLike) => PodLike | undefined>> = {
+  'replicationcontrollers.': (object) => object.spec?.template,
+  'podtemplates.': (object) => object.template,
+  'replicasets.apps': (object) => object.spec?.template,
+  'deployments.apps': (object) => object.spec?.template,
+  'statefulsets.apps': (object) => object.spec?.template,
+  'daemonsets.apps': (object) => object.spec?.template,
+  'jobs.batch': (object) => object.spec?.template,
+  'cronjobs.batch': (object) => object.spec?.jobTemplate?.spec?.template,
+};
+
+interface WorkloadLike {
+  readonly template?: PodLike;
+  readonly spec?: {
+    readonly template?: PodLike;
+    readonly jobTemplate?: { readonly spec?: { readonly template?: PodLike } };
+  };
+}
+
+/** A changed policy is tried on so many of the Pods that are there, to warn of those it would refuse. */
+const mostPodsTried = 3000;
+/** Subresources of Pods that change nothing the standards are about. */
+const harmless: ReadonlySet<string> = new Set([
+  'exec',
+  'attach',
+  'binding',
+  'eviction',
+  'log',
+  'portforward',
+  'proxy',
+  'status',
+]);
+
+export function podSecurity(context: PluginContext): AdmissionPlugin {
+  const informer = context.informers.of(namespaces);
+
+  async function namespaceOf(name: string): Promise<Namespace> {
+    try {
+      return informer.get(name) ?? (await context.client.get(namespaces, { name }));
+    } catch (error) {
+      throw isNotFound(error) ? error : internalError(`failed to lookup namespace "${name}"`, { cause: error });
+    }
+  }
+
+  return {
+    name: 'PodSecurity',
+    handles(operation, resource, subresource) {
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return false;
+      if (isResource(resource, '', 'pods')) return !harmless.has(subresource);
+      if (subresource !== '') return false;
+      return (
+        isResource(resource, '', 'namespaces') || Object.hasOwn(templates, `${resource.resource}.${resource.group}`)
+      );
+    },
+    async validate(attributes) {
+      const { resource, object, oldObject, operation } = attributes;
+      if (isResource(resource, '', 'namespaces')) return checkNamespace(attributes);
+      const isPod = isResource(resource, '', 'pods');
+      if (isPod && operation === 'UPDATE' && !isSignificant(object as Pod, oldObject as Pod)) return;
+      const pod = isPod
+        ? (object as Pod)
+        : templates[`${resource.resource}.${resource.group}`]?.(object as WorkloadLike);
+      if (!pod) return;
+      const policy = policyOf((await namespaceOf(attributes.namespace)).metadata.labels);
+      const found = isPod ? violations(pod, policy.enforce) : undefined;
+      if (found !== undefined)
+        throw refusal(attributes, `violates PodSecurity "${policyText(policy.enforce)}": ${found}`);
+      const warned = violations(pod, policy.warn);
+      if (warned !== undefined) attributes.warn(`would violate PodSecurity "${policyText(policy.warn)}": ${warned}`);
+    },
+  };
+
+  async function checkNamespace(attributes: AdmissionAttributes): Promise<void> {
+    const { object, oldObject, operation, warn } = attributes;
+    const { name = '', labels } = (object as KubeObject).metadata;
+    const policy = policyOf(labels);
+    const oldPolicy = operation === 'UPDATE' ? policyOf(oldObject?.metadata.labels) : undefined;
+    if (policy.errors.length > 0 && !semanticallyEqual(policy.errors, oldPolicy?.errors ?? [])) {
+      throw invalid({ group: '', kind: 'Namespace' }, name, policy.errors);
+    }
+    if (!oldPolicy || samePolicy(policy.enforce, oldPolicy.enforce) || policy.enforce.level === 'privileged') return;
+    if (policy.enforce.minor === oldPolicy.enforce.minor && !isStricter(policy.enforce, oldPolicy.enforce)) return;
+    for (const warning of await existingViolations(name, policy.enforce)) warn(warning);
+  }
+
+  async function existingViolations(namespace: string, enforce: LevelVersion): Promise<readonly string[]> {
+    const { items } = await context.client.list(pods, { namespace });
+    const byViolation = new Map<string, string[]>();
+    const seenOwners = new Set<string>();
+    for (const pod of items.slice(0, mostPodsTried)) {
+      // Pods of one owner are alike; one of them tells it for all.
+      const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller)?.uid;
+      if (owner !== undefined && seenOwners.has(owner)) continue;
+      if (owner !== undefined) seenOwners.add(owner);
+      const found = violations(pod, enforce);
+      if (found !== undefined) byViolation.set(found, [...(byViolation.get(found) ?? []), pod.metadata.name ?? '']);
+    }
+    if (byViolation.size === 0) return [];
+    const lines = [...byViolation].map(([found, [first, ...others]]) => {
+      const more =
+        others.length === 0 ? '' : others.length === 1 ? ' (and 1 other pod)' : ` (and ${others.length} other pods)`;
+      return `${first}${more}: ${found}`;
+    });
+    return [
+      ...(items.length > mostPodsTried
+        ? [
+            `new PodSecurity enforce level only checked against the first ${mostPodsTried} of ${items.length} existing pods`,
+          ]
+        : []),
+      `existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${policyText(enforce)}"`,
+      ...lines.sort(),
+    ];
+  }
+}
+
+/** Most of a Pod cannot be changed; only these changes can break the standards. */
+function isSignificant(pod: Pod, oldPod: Pod): boolean {
+  const [containers, oldContainers] = [allContainers(pod), allContainers(oldPod)];
+  return (
+    containers.length !== oldContainers.length ||
+    containers.some((container, i) => container.image !== oldContainers[i]?.image)
+  );
+}

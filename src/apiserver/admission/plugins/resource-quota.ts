@@ -1,0 +1,171 @@
+/**
+ * ResourceQuota: what a namespace's quotas allow, charged before the object is stored. Requests of one namespace are charged together:
+ * whoever waits while a write of the quotas is under way goes into the next one, so the cost is one write for many requests. The write
+ * is a compare-and-set, so several API servers can charge the same quota.
+ */
+import { type ResourceQuota, resourceQuotas } from '../../../api/gen/core-v1.ts';
+import { groupResource } from '../../../apimachinery/resource.ts';
+import { internalError } from '../../../apimachinery/status.ts';
+import { withTimeout } from '../../../base/clock.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
+import { type PluginContext, whenReady } from '../plugin-context.ts';
+import { chargeQuotas } from '../quota/quota-check.ts';
+import { isCountedOnUpdate } from '../quota/usage.ts';
+
+const ignored: ReadonlySet<string> = new Set([
+  'bindings',
+  'componentstatuses',
+  'events',
+  'events.events.k8s.io',
+  'tokenreviews.authentication.k8s.io',
+  'selfsubjectreviews.authentication.k8s.io',
+  'subjectaccessreviews.authorization.k8s.io',
+  'selfsubjectaccessreviews.authorization.k8s.io',
+  'localsubjectaccessreviews.authorization.k8s.io',
+  'selfsubjectrulesreviews.authorization.k8s.io',
+]);
+const waitMs = 10_000;
+const liveLookupTtlMs = 30_000;
+const cacheEntries = 100;
+const retries = 3;
+
+interface Waiter {
+  readonly attributes: AdmissionAttributes;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+interface Lookup {
+  readonly untilMs: number;
+  readonly quotas: readonly ResourceQuota[];
+}
+
+export function resourceQuota(context: PluginContext): AdmissionPlugin {
+  const informer = context.informers.of(resourceQuotas);
+  /** Namespaces with a round under way, and who waits for the next. */
+  const waiting = new Map<string, Waiter[]>();
+  /** What this server wrote, until the informer has caught up with it; and namespaces known to have no quota. */
+  const written = new Map<string, ResourceQuota>();
+  const lookups = new Map<string, Lookup>();
+
+  return {
+    name: 'ResourceQuota',
+    handles: (operation, resource, subresource) => {
+      if (ignored.has(groupResource(resource))) return false;
+      if (operation === 'CREATE') return subresource === '';
+      return operation === 'UPDATE' && (subresource === '' || subresource === 'resize') && resource.group === '';
+    },
+    validate(attributes) {
+      const { namespace, operation, resource, subresource, object, oldObject } = attributes;
+      if (namespace === '' || !object) return undefined;
+      if (operation === 'UPDATE' && !isCountedOnUpdate(resource, subresource, object, oldObject)) return undefined;
+      const ready = whenReady(context, informer, attributes);
+      if (ready) return ready.then(() => evaluate(attributes));
+      const lookup = lookups.get(namespace);
+      // The common case, a namespace without quotas, costs no turn of the loop.
+      const noQuota =
+        informer.list(namespace).length === 0 &&
+        lookup &&
+        lookup.quotas.length === 0 &&
+        lookup.untilMs > context.clock.monotonic();
+      return noQuota ? undefined : evaluate(attributes);
+    },
+  };
+
+  function evaluate(attributes: AdmissionAttributes): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => {
+      const waiter = { attributes, resolve, reject };
+      const queue = waiting.get(attributes.namespace);
+      if (queue) queue.push(waiter);
+      else {
+        waiting.set(attributes.namespace, [waiter]);
+        void serve(attributes.namespace);
+      }
+    });
+    return withTimeout(context.clock, done, waitMs, () => internalError('resource quota evaluation timed out'));
+  }
+
+  async function serve(namespace: string): Promise<void> {
+    for (;;) {
+      const round = waiting.get(namespace) ?? [];
+      if (round.length === 0) break;
+      waiting.set(namespace, []);
+      try {
+        await chargeRound(await quotasOf(namespace), round, retries);
+      } catch (error) {
+        for (const waiter of round) waiter.reject(error);
+      }
+    }
+    waiting.delete(namespace);
+  }
+
+  async function chargeRound(
+    quotas: readonly ResourceQuota[],
+    round: readonly Waiter[],
+    retriesLeft: number,
+  ): Promise<void> {
+    let charged = quotas;
+    const pending: Waiter[] = [];
+    for (const waiter of round) {
+      try {
+        const next = chargeQuotas(charged, waiter.attributes, context.clock.now());
+        if (waiter.attributes.dryRun || next.every((quota, i) => quota === charged[i])) waiter.resolve();
+        else {
+          pending.push(waiter);
+          charged = next;
+        }
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+    if (pending.length === 0) return;
+    const changed = charged.filter((quota, i) => quota !== quotas[i]);
+    const outcomes = await Promise.allSettled(changed.map(store));
+    const failed = changed.filter((_, i) => outcomes[i]?.status === 'rejected');
+    if (failed.length === 0) {
+      for (const waiter of pending) waiter.resolve();
+      return;
+    }
+    if (retriesLeft === 0) {
+      const reason = outcomes.find((outcome) => outcome.status === 'rejected')?.reason;
+      for (const waiter of pending) waiter.reject(reason);
+      return;
+    }
+    // Somebody else charged the quota meanwhile: read it anew, and charge only what did not go through. One that is gone binds nobody.
+    const { items } = await context.client.list(resourceQuotas, { namespace: pending[0]!.attributes.namespace });
+    const again = items.filter((quota) => failed.some((old) => old.metadata.name === quota.metadata.name));
+    await chargeRound(again, pending, retriesLeft - 1);
+  }
+
+  async function store(quota: ResourceQuota): Promise<void> {
+    const stored = await context.client.updateStatus(resourceQuotas, quota);
+    const key = keyOf(quota);
+    written.delete(key);
+    written.set(key, stored);
+    const oldest = written.keys().next();
+    if (written.size > cacheEntries && !oldest.done) written.delete(oldest.value);
+  }
+
+  async function quotasOf(namespace: string): Promise<readonly ResourceQuota[]> {
+    const known = informer.list(namespace);
+    if (known.length > 0) return known.map(newest);
+    const now = context.clock.monotonic();
+    const remembered = lookups.get(namespace);
+    if (remembered && remembered.untilMs > now) return remembered.quotas.map(newest);
+    const { items } = await context.client.list(resourceQuotas, { namespace });
+    if (lookups.size >= cacheEntries) lookups.clear();
+    lookups.set(namespace, { untilMs: now + liveLookupTtlMs, quotas: items });
+    return items;
+  }
+
+  /** The informer's copy, or what this server wrote after it. Resource versions of one store are numbers that grow. */
+  function newest(quota: ResourceQuota): ResourceQuota {
+    const own = written.get(keyOf(quota));
+    if (!own || own.metadata.uid !== quota.metadata.uid) return quota;
+    return BigInt(own.metadata.resourceVersion ?? '0') > BigInt(quota.metadata.resourceVersion ?? '0') ? own : quota;
+  }
+}
+
+function keyOf({ metadata }: ResourceQuota): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * Whether a request fits into the quotas of its namespace, and what they have used if it goes through. Pure: quotas in, quotas out;
+ * `plugins/resource-quota.ts` stores them.
+ */
+import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
+import { parseQuantity, type Quantity, zeroQuantity } from '../../../apimachinery/quantity.ts';
+import type { AdmissionAttributes } from '../admission.ts';
+import { type Amounts, amountsOf } from '../pod-resources.ts';
+import { refusal } from '../refusal.ts';
+import { inScope, namesAbout, unstatedResources, usageOf } from './usage.ts';
+
+/** The quotas as they stand after the request; unchanged ones are the same objects. Throws the refusal. */
+export function chargeQuotas(
+  quotas: readonly ResourceQuota[],
+  attributes: AdmissionAttributes,
+  nowMs: number,
+): readonly ResourceQuota[] {
+  const { resource, object, oldObject, operation } = attributes;
+  const concerned = quotas.filter((quota) => concerns(quota, attributes, object));
+  for (const quota of concerned) refuseIncomplete(quota, attributes);
+  if (concerned.length === 0) return quotas;
+
+  const usage = usageOf(resource, object, nowMs);
+  const negative = [...usage].filter(([, amount]) => amount.sign < 0).map(([name]) => name);
+  if (negative.length > 0) {
+    throw refusal(attributes, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
+  }
+  // An update pays the difference, but only to quotas that already paid for the old object.
+  const isUpdate = operation === 'UPDATE' && !!oldObject?.metadata.resourceVersion;
+  const difference = isUpdate ? subtract(usage, usageOf(resource, oldObject, nowMs)) : usage;
+  return quotas.map((quota) => {
+    if (!concerned.includes(quota)) return quota;
+    const delta = isUpdate && concerns(quota, attributes, oldObject) ? difference : usage;
+    return charge(quota, delta, attributes);
+  });
+}
+
+function concerns(quota: ResourceQuota, { resource }: AdmissionAttributes, object: unknown): boolean {
+  const names = namesAbout(resource, Object.keys(quota.status?.hard ?? {}));
+  return names.length > 0 && scopesOf(quota).every((scope) => inScope(scope, resource, object));
+}
+
+function scopesOf({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
+  const plain = (spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' }) as const);
+  return [...plain, ...(spec.scopeSelector?.matchExpressions ?? [])];
+}
+
+function refuseIncomplete(quota: ResourceQuota, attributes: AdmissionAttributes): void {
+  const { resource, object } = attributes;
+  const names = namesAbout(resource, Object.keys(quota.status?.hard ?? {}));
+  const unstated = unstatedResources(resource, object, names);
+  if (unstated !== undefined) throw refusal(attributes, `failed quota: ${quota.metadata.name}: ${unstated}`);
+  if (names.every((name) => quota.status?.used?.[name] !== undefined)) return;
+  // The controller has not yet counted what is there.
+  throw refusal(
+    attributes,
+    `status unknown for quota: ${quota.metadata.name}, resources: ${[...names].sort().join(',')}`,
+  );
+}
+
+function charge(quota: ResourceQuota, delta: Amounts, attributes: AdmissionAttributes): ResourceQuota {
+  const hard = amountsOf(quota.status?.hard);
+  const used = amountsOf(quota.status?.used);
+  const requested = new Map([...delta].filter(([name, amount]) => hard.has(name) && !amount.isZero));
+  if (requested.size === 0) return quota;
+  const total = (name: string) => (used.get(name) ?? zeroQuantity).add(requested.get(name) ?? zeroQuantity);
+  const exceeded = [...requested.keys()]
+    .filter((name) => requested.get(name)!.sign > 0 && total(name).compare(hard.get(name)!) > 0)
+    .sort();
+  if (exceeded.length > 0 && attributes.subresource !== 'status') {
+    const list = (amounts: Amounts) => exceeded.map((name) => `${name}=${amounts.get(name) ?? zeroQuantity}`).join(',');
+    throw refusal(
+      attributes,
+      `exceeded quota: ${quota.metadata.name}, requested: ${list(requested)}, used: ${list(used)}, limited: ${list(hard)}`,
+    );
+  }
+  const after = { ...quota.status?.used };
+  for (const name of requested.keys()) after[name] = total(name).toString();
+  return { ...quota, status: { ...quota.status, used: after } };
+}
+
+/** Upstream never gives back by an update: the quota controller recounts what became free. */
+function subtract(usage: Amounts, before: Amounts): Map<string, Quantity> {
+  return new Map(
+    [...usage].map(([name, amount]) => {
+      const left = amount.sub(before.get(name) ?? parseQuantity('0'));
+      return [name, left.sign < 0 ? zeroQuantity : left];
+    }),
+  );
+}

@@ -1,0 +1,25 @@
+/** The refusal that a user sees: who cannot do what to which resource, and why. Upstream's words, for clients match on them. */
+import { quote } from '../../apimachinery/go-text.ts';
+import { forbidden, type StatusError } from '../../apimachinery/status.ts';
+import type { AuthorizationAttributes } from './authorizer.ts';
+
+/** `pods "web" is forbidden: User "alice" cannot get resource "pods" in API group "" in the namespace "default": reason`. */
+export function forbiddenError(attributes: AuthorizationAttributes, reason: string): StatusError {
+  const { info } = attributes;
+  const refusal = withoutHtml(refusalText(attributes));
+  const resource = { group: info.group, resource: info.resource };
+  return forbidden(resource, info.name, reason === '' ? refusal : `${refusal}: ${reason}`);
+}
+
+function refusalText({ user, info }: AuthorizationAttributes): string {
+  const who = `User ${quote(user.name)} cannot ${info.verb}`;
+  if (!info.isResource) return `${who} path ${quote(info.path)}`;
+  const resource = info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`;
+  const scope = info.namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(info.namespace)}`;
+  return `${who} resource ${quote(resource)} in API group ${quote(info.group)} ${scope}`;
+}
+
+/** A refusal repeats what the client sent, and a browser must not take it for HTML. */
+function withoutHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,111 @@
+/**
+ * The Service `kubernetes` in the namespace `default`, by which Pods find the API server, with its Endpoints and EndpointSlice: no
+ * controller makes these, for the server is no Pod.
+ */
+
+import { semanticallyEqual } from '../../api/equality.ts';
+import { type Endpoints, endpoints, type Service, services } from '../../api/gen/core-v1.ts';
+import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.ts';
+import { parseIp } from '../../apimachinery/addresses.ts';
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { ResourceType } from '../../apimachinery/resource.ts';
+import { isNotFound } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
+import { createOnce } from './ensure.ts';
+
+export interface KubernetesServiceOptions {
+  /** First address of the service range. */
+  readonly clusterIP: string;
+  /** Port on which the server listens. */
+  readonly securePort: number;
+  /** Where Pods reach the server; absent or a loopback address: the Service has no endpoints. */
+  readonly advertiseAddress?: string | undefined;
+  /** `--kubernetes-service-node-port`; 0: none. */
+  readonly nodePort?: number | undefined;
+}
+
+const name = 'kubernetes';
+const namespace = 'default';
+const portName = 'https';
+
+export async function ensureKubernetesService(client: Client, options: KubernetesServiceOptions): Promise<void> {
+  await Promise.all([ensureService(client, options), ensureEndpoints(client, options)]);
+}
+
+/** An existing Service is left as it is. */
+async function ensureService(
+  client: Client,
+  { clusterIP, securePort, nodePort }: KubernetesServiceOptions,
+): Promise<void> {
+  if (await find(client, services)) return;
+  const service: Service = {
+    metadata: { name, namespace, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      clusterIP,
+      ipFamilyPolicy: 'SingleStack',
+      ports: [
+        { name: portName, port: 443, protocol: 'TCP', targetPort: securePort, ...(nodePort ? { nodePort } : {}) },
+      ],
+      sessionAffinity: 'None',
+      type: nodePort ? 'NodePort' : 'ClusterIP',
+    },
+  };
+  await createOnce(client, services, service);
+}
+
+async function ensureEndpoints(
+  client: Client,
+  { advertiseAddress, securePort }: KubernetesServiceOptions,
+): Promise<void> {
+  const address = advertiseAddress && parseIp(advertiseAddress);
+  // The API refuses loopback addresses as endpoints: they would mean each client's own machine.
+  if (!advertiseAddress || !address || isLoopback(advertiseAddress)) return;
+  const port = { name: portName, port: securePort, protocol: 'TCP' as const };
+  const wantedEndpoints: Endpoints = {
+    metadata: { name, namespace, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [port] }],
+  };
+  const wantedSlice: EndpointSlice = {
+    metadata: { name, namespace, labels: { 'kubernetes.io/service-name': name } },
+    addressType: address.family === 4 ? 'IPv4' : 'IPv6',
+    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    ports: [port],
+  };
+  await Promise.all([
+    settle(client, endpoints, wantedEndpoints, ['subsets']),
+    (async () => {
+      const present = await find(client, endpointSlices);
+      if (present && present.addressType !== wantedSlice.addressType)
+        await client.delete(endpointSlices, { namespace, name });
+      await settle(client, endpointSlices, wantedSlice, ['endpoints', 'ports']);
+    })(),
+  ]);
+}
+
+/** Creates the object, or makes these fields and the labels what they should be. */
+async function settle<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  wanted: T,
+  fields: readonly (keyof T)[],
+): Promise<void> {
+  const present = await find(client, type);
+  if (!present) return createOnce(client, type, wanted);
+  const labels = { ...present.metadata.labels, ...wanted.metadata.labels };
+  const changed = Object.fromEntries(fields.map((field) => [field, wanted[field]]));
+  const next: T = { ...present, ...changed, metadata: { ...present.metadata, labels } };
+  if (!semanticallyEqual(next, present)) await client.update(type, next);
+}
+
+async function find<T>(client: Client, type: ResourceType<T>): Promise<T | undefined> {
+  try {
+    return await client.get(type, { namespace, name });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function isLoopback(text: string): boolean {
+  return text.startsWith('127.') || parseIp(text)?.value === 1n;
+}

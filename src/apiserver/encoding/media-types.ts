@@ -1,0 +1,57 @@
+/**
+ * The media types this server reads and writes, in the order of preference. A new encoding (protobuf, CBOR) is registered here and
+ * nowhere else.
+ */
+import { stringify } from 'yaml';
+import { unsupportedMediaType } from '../../apimachinery/status.ts';
+import { encodeAny } from './json.ts';
+
+export type InputFormat = 'json' | 'yaml' | 'protobuf';
+
+export interface OutputFormat {
+  readonly name: 'json' | 'yaml' | 'object';
+  readonly mediaType: string;
+  /** Whether a watch can be written in it. */
+  readonly streams: boolean;
+}
+
+/** What a component of the same process asks for: the object itself, frozen. */
+export const objectMediaType = 'application/vnd.coracle.object';
+
+export const outputFormats: readonly OutputFormat[] = [
+  { name: 'json', mediaType: 'application/json', streams: true },
+  { name: 'yaml', mediaType: 'application/yaml', streams: false },
+];
+
+const inputFormats: Readonly<Record<string, InputFormat>> = {
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
+};
+
+/** The form of a request's body; JSON when the client does not say. Throws 415. */
+export function inputFormat(contentType: string | undefined): InputFormat {
+  if (contentType === undefined || contentType === '') return 'json';
+  const format = inputFormats[mediaTypeOf(contentType)];
+  if (!format) throw unsupportedMediaType(Object.keys(inputFormats));
+  return format;
+}
+
+/** `application/json; charset=utf-8` is `application/json`. */
+export function mediaTypeOf(header: string): string {
+  const semicolon = header.indexOf(';');
+  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
+}
+
+/** An object of any kind in the client's form. */
+export function encodeIn(format: OutputFormat, object: unknown, pretty: boolean): Buffer {
+  const json = encodeAny(object);
+  return format.name === 'json' && !pretty ? json : reformat(format, json, pretty);
+}
+
+/** Canonical JSON in another form. */
+export function reformat(format: OutputFormat, json: Buffer, pretty: boolean): Buffer {
+  if (format.name === 'yaml')
+    return Buffer.from(stringify(JSON.parse(json.toString()), { version: '1.1', lineWidth: 0 }));
+  return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), undefined, 2)}\n`) : json;
+}

@@ -1,0 +1,134 @@
+/**
+ * Answers made of cached objects. Whole objects in JSON are the cached bytes; a component of the same process gets the frozen
+ * object; everything else (Tables, metadata only, YAML, pretty JSON) is made for this one answer.
+ */
+
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ApiResponse, ResponseBody } from '../request.ts';
+import type { ServedResource } from '../resources.ts';
+import { type IncludeObject, partialMetadata, partialMetadataList, type TableRow, tableOf } from '../table/table.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { Envelope } from '../watch-cache/encoded-object.ts';
+import { encodeList, type ListPage, listKind, listMetadata, paced } from './list-encoding.ts';
+import { encodeIn, reformat } from './media-types.ts';
+import type { Output, Transform } from './negotiation.ts';
+
+export interface ReplyContext {
+  readonly output: Output;
+  readonly resource: ServedResource;
+  readonly envelope: Envelope;
+  readonly includeObject: IncludeObject;
+  readonly clock: Clock;
+}
+
+export interface ReplyOptions {
+  readonly status?: number;
+  readonly warnings?: readonly string[];
+}
+
+/** One object out of the cache. */
+export function replyWithEntry(context: ReplyContext, entry: CacheEntry, options: ReplyOptions = {}): ApiResponse {
+  const { output, resource, envelope } = context;
+  if (output.format.name === 'object') return objectReply(entry.objectIn(resource), options);
+  if (output.transform) {
+    const rows = [{ served: entry.objectIn(resource), hub: entry.object() }];
+    return encodedReply(context, transformOne(context, output.transform, rows[0]!), options);
+  }
+  const bytes = entry.bytesIn(resource, envelope);
+  return bytesReply(output, [reformat(output.format, bytes, output.pretty)], options);
+}
+
+/** An object that stands in no cache: the outcome of a dry run, a Scale, a Status. `hub` is its form in the hub version. */
+export function replyWithObject(
+  context: ReplyContext,
+  object: KubeObject,
+  options: ReplyOptions & { readonly hub?: KubeObject } = {},
+): ApiResponse {
+  const { output } = context;
+  if (output.format.name === 'object') return objectReply(object, options);
+  if (!output.transform || !options.hub) return encodedReply(context, object, options);
+  return encodedReply(context, transformOne(context, output.transform, { served: object, hub: options.hub }), options);
+}
+
+export function replyWithList(context: ReplyContext, page: ListPage): ApiResponse {
+  const { output, resource, envelope, clock } = context;
+  if (output.format.name === 'object') {
+    const items = page.entries.map((entry) => entry.objectIn(resource));
+    const list = { kind: listKind(resource), apiVersion: resource.apiVersion, metadata: listMetadata(page), items };
+    return objectReply(Object.freeze(list), {});
+  }
+  if (output.transform) return encodedReply(context, transformList(context, output.transform, page), {});
+  const pieces = encodeList(resource, envelope, page);
+  if (output.format.name !== 'json' || output.pretty) {
+    return bytesReply(output, [reformat(output.format, Buffer.concat([...pieces]), output.pretty)], {});
+  }
+  const first = pieces.next();
+  const second = first.done ? first : pieces.next();
+  if (second.done) return bytesReply(output, first.value ? [first.value] : [], {});
+  const rest = (function* () {
+    yield first.value as Buffer;
+    yield second.value as Buffer;
+    yield* pieces;
+  })();
+  return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks: paced(rest, clock) } };
+}
+
+/** `299 - "text"` for each: what clients print as `Warning: text`. */
+export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
+  if (warnings.length === 0) return {};
+  return { warning: warnings.map((text) => `299 - "${escapeWarning(text)}"`).join(', ') };
+}
+
+function transformOne(context: ReplyContext, transform: Transform, row: TableRow): object {
+  if (transform.as !== 'Table') return partialMetadata(row.served, transform.version);
+  const { resourceVersion } = row.served.metadata;
+  return table(context, transform, [row], resourceVersion === undefined ? {} : { resourceVersion });
+}
+
+function transformList(context: ReplyContext, transform: Transform, page: ListPage): object {
+  const { resource } = context;
+  const metadata = listMetadata(page);
+  if (transform.as === 'Table') {
+    const rows = page.entries.map((entry) => ({ served: entry.objectIn(resource), hub: entry.object() }));
+    return table(context, transform, rows, metadata);
+  }
+  const items = page.entries.map((entry) => partialMetadata(entry.objectIn(resource), transform.version));
+  return partialMetadataList(items, transform.version, metadata);
+}
+
+/** The Table of these objects as this client wants it. */
+export function table(
+  { resource, includeObject, clock }: ReplyContext,
+  transform: Transform,
+  rows: readonly TableRow[],
+  metadata: object,
+): object {
+  return tableOf(resource.stored?.behaviour, rows, {
+    version: transform.version,
+    includeObject,
+    nowMs: clock.now(),
+    metadata,
+  });
+}
+
+function objectReply(object: unknown, { status = 200 }: ReplyOptions): ApiResponse {
+  return { status, headers: {}, body: { kind: 'object', object } };
+}
+
+function encodedReply({ output }: ReplyContext, object: unknown, options: ReplyOptions): ApiResponse {
+  return bytesReply(output, [encodeIn(output.format, object, output.pretty)], options);
+}
+
+function bytesReply(output: Output, chunks: readonly Buffer[], options: ReplyOptions): ApiResponse {
+  const body: ResponseBody = { kind: 'bytes', chunks };
+  return { status: options.status ?? 200, headers: headersOf(output, options), body };
+}
+
+function headersOf(output: Output, { warnings = [] }: ReplyOptions): Readonly<Record<string, string>> {
+  return { 'content-type': output.format.mediaType, ...warningHeader(warnings) };
+}
+
+function escapeWarning(text: string): string {
+  return text.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&');
+}

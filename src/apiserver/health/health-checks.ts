@@ -1,0 +1,92 @@
+/**
+ * `/healthz`, `/livez`, `/readyz`: named checks, each alone at `/readyz/NAME`, all of them listed with `?verbose` and whenever one
+ * fails, some left out with `?exclude=NAME`. What went wrong is for the log; the page only says that it did.
+ */
+import { textResponse } from '../pages.ts';
+import type { ApiResponse, Handler } from '../request.ts';
+
+export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Where it counts; default: everywhere. */
+  readonly in?: readonly HealthEndpoint[];
+  /** Rejects when something is wrong. */
+  check(): Promise<void>;
+}
+
+export interface HealthOptions {
+  ready(): Promise<void>;
+  storeOpen(): Promise<void>;
+}
+
+const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
+
+export class HealthChecks {
+  readonly #checks: HealthCheck[];
+
+  constructor({ ready, storeOpen }: HealthOptions) {
+    const well = async () => {};
+    this.#checks = [
+      { name: 'ping', check: well },
+      { name: 'log', check: well },
+      { name: 'etcd', check: storeOpen },
+      { name: 'etcd-readiness', in: ['readyz'], check: storeOpen },
+      { name: 'informer-sync', in: ['readyz'], check: ready },
+    ];
+  }
+
+  add(check: HealthCheck): void {
+    this.#checks.push(check);
+  }
+
+  /** Who answers at a path without trailing slash; undefined when it is none of the endpoints. */
+  handler(path: string): Handler | undefined {
+    const endpoint = endpoints.find((name) => path === `/${name}` || path.startsWith(`/${name}/`));
+    if (!endpoint) return undefined;
+    const name = path.slice(endpoint.length + 2);
+    const checks = this.#checks.filter((check) => !check.in || check.in.includes(endpoint));
+    if (name === '') return async ({ query }) => allOf(endpoint, checks, query);
+    const single = checks.find((check) => check.name === name);
+    return single && (async () => one(single));
+  }
+}
+
+async function one({ check }: HealthCheck): Promise<ApiResponse> {
+  return (await succeeds(check))
+    ? textResponse(200, 'ok')
+    : textResponse(500, 'internal server error: reason withheld\n');
+}
+
+async function allOf(
+  endpoint: HealthEndpoint,
+  checks: readonly HealthCheck[],
+  query: URLSearchParams,
+): Promise<ApiResponse> {
+  const excluded = new Set(query.getAll('exclude'));
+  let failed = false;
+  let lines = '';
+  for (const { name, check } of checks) {
+    if (excluded.delete(name)) lines += `[+]${name} excluded: ok\n`;
+    else if (await succeeds(check)) lines += `[+]${name} ok\n`;
+    else {
+      failed = true;
+      lines += `[-]${name} failed: reason withheld\n`;
+    }
+  }
+  if (excluded.size > 0) {
+    const names = [...excluded].map((name) => JSON.stringify(name)).join(',');
+    lines += `warn: some health checks cannot be excluded: no matches for ${names}\n`;
+  }
+  if (failed) return textResponse(500, `${lines}${endpoint} check failed\n`);
+  return query.has('verbose') ? textResponse(200, `${lines}${endpoint} check passed\n`) : textResponse(200, 'ok');
+}
+
+async function succeeds(check: () => Promise<void>): Promise<boolean> {
+  try {
+    await check();
+    return true;
+  } catch {
+    return false;
+  }
+}

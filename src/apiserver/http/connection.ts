@@ -1,0 +1,26 @@
+/** What the handlers of both versions of HTTP need of the server they belong to. */
+import type { TLSSocket } from 'node:tls';
+import type { ApiRequest, ApiResponse } from '../request.ts';
+import type { BodyOptions, HttpRequest } from './http-request.ts';
+import type { EncodedResponse } from './response-encoding.ts';
+
+export interface ConnectionContext {
+  readonly body: BodyOptions;
+  /** Never rejects. */
+  respond(request: HttpRequest): Promise<EncodedResponse>;
+  failure(error: unknown, request: Pick<ApiRequest, 'method' | 'path' | 'signal'>): ApiResponse;
+  /** DER of the client's chain, leaf first; asked for once per connection. */
+  certificatesOf(socket: TLSSocket): readonly Buffer[];
+}
+
+/** The chain as the client sent it; authentication verifies it. */
+export function peerChain(socket: TLSSocket): readonly Buffer[] {
+  if (typeof socket.getPeerCertificate !== 'function') return [];
+  const chain: Buffer[] = [];
+  let certificate = socket.getPeerCertificate(true);
+  while (certificate?.raw && !chain.some((known) => known.equals(certificate.raw))) {
+    chain.push(certificate.raw);
+    certificate = certificate.issuerCertificate;
+  }
+  return chain;
+}

@@ -1,0 +1,238 @@
+/**
+ * The API server on the network: HTTPS with HTTP/2 and HTTP/1.1 on the same port, on several addresses at once. Clients are asked for
+ * a certificate and may go without. Idle and slow clients cost a socket and are ended in time; closing lets requests under way finish.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { failureResponse } from '../failure.ts';
+import type { ApiRequest, ApiResponse } from '../request.ts';
+import { type ConnectionContext, peerChain } from './connection.ts';
+import { serveRequest, serveUpgrade } from './http1-exchange.ts';
+import { serveStream } from './http2-stream.ts';
+import { encodeResponse } from './response-encoding.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+export interface HttpServerOptions {
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  readonly listen: readonly ListenAddress[];
+  /** PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  readonly log: Log;
+  readonly clock?: Clock | undefined;
+  /** For a request's body to arrive. Default 60 s. */
+  readonly bodyTimeoutMs?: number | undefined;
+}
+
+export interface ListeningServer {
+  /** Where it listens, in the order asked for. */
+  readonly addresses: readonly ListenAddress[];
+  /** Takes a renewed certificate for new connections. */
+  replaceCertificate(certificate: string, key: string): void;
+  /** Refuses new requests, lets those under way finish for `graceMs` (default 1 s), then ends all connections. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+const headersTimeoutMs = 30_000;
+const keepAliveTimeoutMs = 90_000;
+const sessionIdleTimeoutMs = 300_000;
+const pingIntervalMs = 30_000;
+const defaultBodyTimeoutMs = 60_000;
+
+/** Rejects when an address cannot be had (`EADDRINUSE`); nothing listens then. */
+export async function startHttpServer(options: HttpServerOptions): Promise<ListeningServer> {
+  const servers: NetworkServer[] = [];
+  try {
+    for (const address of options.listen) servers.push(await NetworkServer.start(options, address));
+  } catch (error) {
+    await Promise.all(servers.map((server) => server.close(0)));
+    throw error;
+  }
+  return {
+    addresses: servers.map((server) => server.address),
+    replaceCertificate(certificate, key) {
+      for (const server of servers) server.replaceCertificate(certificate, key);
+    },
+    async close({ graceMs = 1000 } = {}) {
+      await Promise.all(servers.map((server) => server.close(graceMs)));
+    },
+  };
+}
+
+class NetworkServer {
+  readonly #server: Http2SecureServer;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #certificates = new WeakMap<TLSSocket, readonly Buffer[]>();
+  #closing = false;
+
+  static async start(options: HttpServerOptions, address: ListenAddress): Promise<NetworkServer> {
+    const server = new NetworkServer(options);
+    await server.#listen(address);
+    return server;
+  }
+
+  private constructor(options: HttpServerOptions) {
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log;
+    this.#server = createSecureServer({
+      allowHTTP1: true,
+      cert: options.certificate,
+      key: options.key,
+      minVersion: 'TLSv1.2',
+      // The certificate is verified by authentication: a foreign one is a 401, not the end of the connection.
+      requestCert: true,
+      rejectUnauthorized: false,
+      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024 },
+      // A client that cancels its watches in bulk is no attacker.
+      streamResetBurst: 100_000,
+      streamResetRate: 10_000,
+      maxSessionMemory: 256,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: headersTimeoutMs + (options.bodyTimeoutMs ?? defaultBodyTimeoutMs),
+      keepAliveTimeout: keepAliveTimeoutMs,
+    } as Parameters<typeof createSecureServer>[0]);
+    this.#attach(this.#contextOf(options));
+  }
+
+  get address(): ListenAddress {
+    const { address, port } = this.#server.address() as AddressInfo;
+    return { host: address, port };
+  }
+
+  replaceCertificate(certificate: string, key: string): void {
+    this.#server.setSecureContext({ cert: certificate, key });
+  }
+
+  #contextOf(options: HttpServerOptions): ConnectionContext {
+    const failure: ConnectionContext['failure'] = (error, request) => failureResponse(error, request, this.#log);
+    return {
+      failure,
+      body: { clock: this.#clock, timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs },
+      async respond(request) {
+        try {
+          return await encodeResponse(request, await options.handle(request));
+        } catch (error) {
+          return encodeResponse(request, failure(error, request));
+        }
+      },
+      certificatesOf: (socket) => {
+        let chain = this.#certificates.get(socket);
+        if (!chain) {
+          chain = peerChain(socket);
+          this.#certificates.set(socket, chain);
+        }
+        return chain;
+      },
+    };
+  }
+
+  #attach(context: ConnectionContext): void {
+    const server = this.#server;
+    const failed = (error: unknown) => this.#log.debug('an answer could not be written', { error: String(error) });
+    server.on('request', (message, response) => {
+      serveRequest(context, message as unknown as IncomingMessage, response as unknown as ServerResponse).catch(failed);
+    });
+    // Listening for `request` has made Node.js translate HTTP/2 as well; streams are served by our own listener instead.
+    server.removeAllListeners('stream');
+    server.on('stream', (stream, headers, flags) => {
+      serveStream(context, stream, headers, flags).catch((error: unknown) => {
+        failed(error);
+        stream.destroy();
+      });
+    });
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      serveUpgrade(context, { request, socket, head }).catch((error: unknown) => {
+        failed(error);
+        socket.destroy();
+      });
+    });
+    server.on('session', (session) => this.#watchOver(session));
+    server.on('secureConnection', (socket) => this.#track(socket));
+    server.on('connection', (socket: Socket) => this.#track(socket));
+    server.on('sessionError', (error) => this.#log.debug('a client broke the protocol', { error: error.message }));
+    server.on('tlsClientError', (error, socket) => {
+      this.#log.debug('TLS handshake failed', { error: error.message, client: socket.remoteAddress });
+    });
+    server.on('clientError', (_error: Error, socket: Duplex) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      else socket.destroy();
+    });
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, pingIntervalMs);
+  }
+
+  /** Finds out about peers that vanished without a word, and lets go of those who want nothing any more. */
+  #watchOver(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.on('error', () => {});
+    let answered = true;
+    const beat = () => {
+      timer = this.#clock.after(pingIntervalMs, () => {
+        if (!answered) {
+          session.destroy();
+          return;
+        }
+        answered = false;
+        session.ping(() => {
+          answered = true;
+        });
+        beat();
+      });
+    };
+    let timer = { cancel() {} };
+    beat();
+    session.once('close', () => {
+      timer.cancel();
+      this.#sessions.delete(session);
+    });
+    session.setTimeout(sessionIdleTimeoutMs, () => {
+      const { activeStreams = 0 } = session.state as { activeStreams?: number };
+      if (activeStreams === 0) session.close();
+    });
+  }
+
+  #listen({ host, port }: ListenAddress): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#log.error('the server failed', { error: String(error) }));
+        resolve();
+      });
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.close();
+    (this.#server as unknown as { closeIdleConnections?(): void }).closeIdleConnections?.();
+    const timer = this.#clock.after(graceMs, () => {
+      for (const session of this.#sessions) session.destroy();
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    await closed;
+    timer.cancel();
+  }
+}

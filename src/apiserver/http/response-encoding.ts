@@ -1,0 +1,115 @@
+/**
+ * An `ApiResponse` as bytes: objects encoded as the client asked, big answers compressed for who is far away and takes it. Watches and
+ * long lists stay streams; the two versions of HTTP write them as they can.
+ */
+
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { createGzip, gzip } from 'node:zlib';
+import { encodeAny } from '../encoding/json.ts';
+import { encodeIn } from '../encoding/media-types.ts';
+import { negotiate } from '../encoding/negotiation.ts';
+import type { ApiRequest, ApiResponse, WatchFrame } from '../request.ts';
+
+export type EncodedBody =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'watch'; readonly frames: FrameSource };
+
+export interface EncodedResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: EncodedBody;
+}
+
+/** Frames as they come, many at a time. */
+export interface FrameSource {
+  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
+  cancel(): void;
+}
+
+/** Smaller answers are not worth the work. */
+const compressedFromBytes = 128 * 1024;
+const gzipLevel = 1;
+const compress = promisify(gzip);
+
+export async function encodeResponse(request: ApiRequest, response: ApiResponse): Promise<EncodedResponse> {
+  const { body } = response;
+  const headers: Record<string, string> = { 'cache-control': 'no-cache, private', ...response.headers };
+  switch (body.kind) {
+    case 'none':
+      return withLength(response.status, headers, empty);
+    case 'taken':
+      return { status: response.status, headers, body: { kind: 'taken' } };
+    case 'object': {
+      const { contentType, bytes } = encodeObjectBody(request, body.object);
+      headers['content-type'] ??= contentType;
+      return withLength(response.status, headers, bytes);
+    }
+    case 'bytes': {
+      const bytes = joined(body.chunks);
+      if (bytes.length < compressedFromBytes || !wantsGzip(request)) return withLength(response.status, headers, bytes);
+      const compressed = await compress(bytes, { level: gzipLevel });
+      return withLength(response.status, { ...headers, ...gzipHeaders }, compressed);
+    }
+    case 'stream': {
+      if (!wantsGzip(request)) return { status: response.status, headers, body };
+      const chunks = Readable.from(body.chunks).pipe(createGzip({ level: gzipLevel }));
+      return { status: response.status, headers: { ...headers, ...gzipHeaders }, body: { kind: 'stream', chunks } };
+    }
+    case 'watch':
+      return { status: response.status, headers, body: { kind: 'watch', frames: frameSource(body.events) } };
+  }
+}
+
+/** The bytes of a batch of frames. */
+export function joinFrames(frames: readonly WatchFrame[]): Buffer {
+  return frames.length === 1 ? frames[0]!.encoded() : Buffer.concat(frames.map((frame) => frame.encoded()));
+}
+
+const empty = Buffer.alloc(0);
+const gzipHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' } as const;
+
+/** A client that accepts nothing we write still gets to read why its request failed. */
+function encodeObjectBody(request: ApiRequest, object: unknown): { contentType: string; bytes: Buffer } {
+  try {
+    const { format, pretty } = negotiate(request);
+    if (format.name !== 'object') return { contentType: format.mediaType, bytes: encodeIn(format, object, pretty) };
+  } catch {
+    // Falls through to JSON.
+  }
+  return { contentType: 'application/json', bytes: encodeAny(object) };
+}
+
+function withLength(status: number, headers: Record<string, string>, bytes: Buffer): EncodedResponse {
+  if (status !== 304) headers['content-length'] = String(bytes.length);
+  return { status, headers, body: { kind: 'bytes', bytes } };
+}
+
+function joined(chunks: readonly Uint8Array[]): Buffer {
+  const [first] = chunks;
+  if (chunks.length === 1 && Buffer.isBuffer(first)) return first;
+  return Buffer.concat(chunks);
+}
+
+function wantsGzip({ headers, remoteAddress }: ApiRequest): boolean {
+  return !isLoopback(remoteAddress) && /\bgzip\b(?!;q=0(\.0*)?\b)/.test(headers['accept-encoding'] ?? '');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
+}
+
+/** The cache's watchers hand out batches; any other source of frames is read one by one. */
+function frameSource(events: AsyncIterable<WatchFrame>): FrameSource {
+  if ('takeBatch' in events) return events as AsyncIterable<WatchFrame> & FrameSource;
+  const iterator = events[Symbol.asyncIterator]();
+  return {
+    async takeBatch() {
+      const { done, value } = await iterator.next();
+      return done ? undefined : [value];
+    },
+    cancel: () => void iterator.return?.(),
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Calls from components of the same process: the whole pipeline but authentication, since the composition root says who they are.
+ * Bodies are copied on the way in; what comes back is frozen and shared with the cache and everybody else. Answers come in a later
+ * macrotask and several at a time, so that a caller cannot starve the server, and behaves as it would over a network.
+ */
+
+import { draft } from '../apimachinery/meta.ts';
+import { type Status, StatusError } from '../apimachinery/status.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Transport, TransportRequest } from '../client/client.ts';
+import { objectMediaType } from './encoding/media-types.ts';
+import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame } from './request.ts';
+import { deepFreeze } from './watch-cache/deep-freeze.ts';
+
+export interface InProcessOptions {
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  readonly clock: Clock;
+  readonly user: UserInfo;
+}
+
+export function inProcessTransport(options: InProcessOptions): Transport {
+  return new InProcessTransport(options);
+}
+
+interface WithBatches {
+  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
+}
+
+class InProcessTransport implements Transport {
+  readonly #options: InProcessOptions;
+  readonly #due: (() => void)[] = [];
+  readonly #closing = new AbortController();
+
+  constructor(options: InProcessOptions) {
+    this.#options = options;
+  }
+
+  async send(request: TransportRequest): Promise<unknown> {
+    const signal = this.#signalOf(request);
+    const body = bodyOf(request);
+    const response = await this.#options.handle(this.#requestOf(request, signal, body));
+    await this.#turn();
+    signal.throwIfAborted();
+    return contentOf(response);
+  }
+
+  async *stream(
+    request: TransportRequest,
+  ): AsyncGenerator<{ readonly type: string; readonly object: unknown }, void, undefined> {
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([this.#signalOf(request), leaving.signal]);
+    const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
+    await this.#turn();
+    try {
+      signal.throwIfAborted();
+      if (response.body.kind !== 'watch') {
+        await contentOf(response);
+        return;
+      }
+      const events = response.body.events as AsyncIterable<WatchFrame> & WithBatches;
+      for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
+        await this.#turn();
+        for (const { type, object } of batch) {
+          if (signal.aborted) break;
+          yield { type, object };
+        }
+      }
+      signal.throwIfAborted();
+    } finally {
+      leaving.abort();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the transport is closed'));
+  }
+
+  /** Resolves in a later macrotask, together with all others that wait for one. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#due.push(resolve);
+      if (this.#due.length > 1) return;
+      this.#options.clock.soon(() => {
+        for (const settle of this.#due.splice(0)) settle();
+      });
+    });
+  }
+
+  #signalOf({ signal }: TransportRequest): AbortSignal {
+    return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+  }
+
+  #requestOf(request: TransportRequest, signal: AbortSignal, body: RequestBody): ApiRequest {
+    const headers: Record<string, string> = { accept: request.accept ?? objectMediaType };
+    if (request.contentType !== undefined) headers['content-type'] = request.contentType;
+    return {
+      method: request.method,
+      path: decodeURIComponent(request.path),
+      query: new URLSearchParams([...(request.query ?? [])]),
+      headers,
+      body,
+      remoteAddress: '',
+      clientCertificates: [],
+      user: this.#options.user,
+      signal,
+    };
+  }
+}
+
+function bodyOf({ body }: TransportRequest): RequestBody {
+  return body === undefined ? { kind: 'none' } : { kind: 'value', value: draft(body) };
+}
+
+/** The answer as a client of HTTP would have decoded it; failures are thrown. */
+async function contentOf({ status, headers, body }: ApiResponse): Promise<unknown> {
+  if (body.kind === 'object') {
+    if (status >= 400) throw new StatusError(body.object as Status);
+    return deepFreeze(body.object);
+  }
+  if (body.kind === 'none') return undefined;
+  const chunks: Uint8Array[] = [];
+  if (body.kind === 'bytes') chunks.push(...body.chunks);
+  else if (body.kind === 'stream') for await (const chunk of body.chunks) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString('utf8');
+  const json = headers['content-type']?.startsWith('application/json') ?? false;
+  return json ? deepFreeze(JSON.parse(text)) : text;
+}

@@ -1,0 +1,87 @@
+/** A request's object: read, decoded by the kind table with upstream's strictness, brought into the hub version and defaulted. */
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
+import { badRequest } from '../../apimachinery/status.ts';
+import { builtinCodec } from '../encoding/json.ts';
+import { inputFormat } from '../encoding/media-types.ts';
+import { openEnvelope, ProtobufError, readMessage } from '../encoding/protobuf-input.ts';
+import type { ApiRequest } from '../request.ts';
+import type { ServedResource } from '../resources.ts';
+import type { Operation } from './operation.ts';
+import { bodyLimitBytes, type WriteOptions } from './write-options.ts';
+
+/** Decodes the body as `expected`; problems that only deserve a warning are added to `warnings`. Throws 400, 413, 415. */
+export async function decodeBody(
+  request: ApiRequest,
+  expected: GroupVersionKind,
+  target: { readonly options: Pick<WriteOptions, 'fieldValidation'>; readonly warnings: string[] },
+): Promise<Draft<KubeObject>> {
+  const { fieldValidation } = target.options;
+  const gvk = { group: expected.group, version: expected.version, kind: expected.kind };
+  const { body } = request;
+  const codec = builtinCodec();
+  const decoded =
+    body.kind === 'value'
+      ? codec.decodeValue((body.value ?? {}) as object, { expected: gvk, fieldValidation })
+      : await decodeBytes(request, gvk, fieldValidation);
+  target.warnings.push(...decoded.warnings);
+  const object = decoded.object as unknown as Draft<KubeObject>;
+  object.metadata ??= {};
+  return object;
+}
+
+async function decodeBytes(
+  request: ApiRequest,
+  expected: GroupVersionKind,
+  fieldValidation: WriteOptions['fieldValidation'],
+) {
+  const format = inputFormat(request.headers['content-type']);
+  const bytes = request.body.kind === 'bytes' ? await request.body.read(bodyLimitBytes) : Buffer.alloc(0);
+  if (format === 'protobuf') {
+    return builtinCodec().decodeValue(decodeProtobuf(bytes, expected), { expected, fieldValidation });
+  }
+  return builtinCodec().decode(bytes, { expected, fieldValidation, format });
+}
+
+/** As plain JSON, with `kind` and `apiVersion` of the envelope. Throws 400. */
+function decodeProtobuf(bytes: Buffer, expected: GroupVersionKind): object {
+  const { registry } = builtinCodec();
+  try {
+    const { apiVersion, kind, raw } = openEnvelope(bytes);
+    const known = registry.kind(apiVersion || apiVersionOf(expected), kind || expected.kind);
+    // The codec has the words for a kind that nobody knows.
+    const value = known ? (readMessage(registry, known.type, raw) as object) : {};
+    return { ...value, kind, apiVersion };
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error;
+    throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${error.message}`);
+  }
+}
+
+/** The body as an object of the resource, in the hub version and defaulted. */
+export async function decodeResource(operation: Operation, options: WriteOptions): Promise<Draft<KubeObject>> {
+  const { request, resource, warnings } = operation;
+  return toHub(resource, await decodeBody(request, resource.row, { options, warnings }));
+}
+
+/** From a served version to the hub, with defaults. */
+export function toHub(resource: ServedResource, object: Draft<KubeObject>): Draft<KubeObject> {
+  const hub = resource.conversion ? resource.conversion.toHub(object) : object;
+  resource.stored?.behaviour.defaults?.(hub);
+  return hub;
+}
+
+/** The name and namespace in a body must be those of the URL. Throws 400. */
+export function checkIdentity({ info, kind }: Pick<Operation, 'info' | 'kind'>, { metadata }: Draft<KubeObject>): void {
+  if (!metadata.name) {
+    throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (metadata.name !== info.name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${info.name})`);
+  }
+  if (kind.namespaced && metadata.namespace && metadata.namespace !== info.namespace) {
+    throw badRequest(
+      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${info.namespace})`,
+    );
+  }
+}

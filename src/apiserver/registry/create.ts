@@ -1,0 +1,124 @@
+/**
+ * Creation: decode, mutating admission, system fields and name, hooks, strategy, validation, validating admission, one write that
+ * succeeds only if the key is free. A generated name that is taken is tried again with another.
+ */
+import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import { alreadyExists, generateNameConflict, statusError } from '../../apimachinery/status.ts';
+import { formatTime } from '../../apimachinery/time.ts';
+import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
+import type { ApiResponse } from '../request.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import { decodeResource } from './body.ts';
+import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
+import { admissionAttributes, type Operation, strategyContext } from './operation.ts';
+import { prepareForCreate, validateNew } from './strategy.ts';
+import { parseWriteOptions, type WriteOptions } from './write-options.ts';
+
+const nameAttempts = 8;
+
+export async function create(operation: Operation): Promise<ApiResponse> {
+  const options = parseWriteOptions(operation.request.query, 'CreateOptions');
+  const object = await decodeResource(operation, options);
+  const created = await createObject(operation, object, options);
+  return replyToWrite(operation, created, 201);
+}
+
+/** What a write left behind: an entry of the cache, or (dry run) an object that is nowhere. */
+export type Written = { readonly entry: CacheEntry } | { readonly object: KubeObject };
+
+export function replyToWrite(operation: Operation, written: Written, status: number): ApiResponse {
+  const { reply, resource, warnings } = operation;
+  if ('entry' in written) return replyWithEntry(reply, written.entry, { status, warnings });
+  const { object: hub } = written;
+  const served = resource.conversion ? resource.conversion.fromHub(hub) : hub;
+  return replyWithObject(reply, served, { status, warnings, hub });
+}
+
+/** `object` is in the hub version; it is used up. */
+export async function createObject(
+  operation: Operation,
+  object: Draft<KubeObject>,
+  options: WriteOptions,
+): Promise<Written> {
+  const { kind, info, environment } = operation;
+  const { metadata } = object;
+  if (metadata.resourceVersion) {
+    throw statusError({ code: 500, reason: '', message: 'resourceVersion should not be set on objects to be created' });
+  }
+  wipeSystemFields(metadata);
+  delete metadata.resourceVersion;
+  settleNamespace(metadata, kind, info.namespace);
+  const admission = {
+    operation: 'CREATE',
+    object,
+    oldObject: undefined,
+    dryRun: options.dryRun,
+    options: options.raw,
+  } as const;
+  const attributes = admissionAttributes(operation, { ...admission, name: metadata.name ?? '' });
+  if (attributes) {
+    await environment.admission().admit(attributes);
+    kind.behaviour.defaults?.(object);
+  }
+  if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options);
+  for (let attempt = 1; ; attempt++) {
+    const named = attempt < nameAttempts ? draft(object) : object;
+    named.metadata.name = generateName(metadata.generateName, environment.random);
+    try {
+      return await attemptCreate(operation, named as Draft<KubeObject>, options, true);
+    } catch (error) {
+      if (!(error instanceof NameTaken)) throw error;
+      if (attempt === nameAttempts) throw generateNameConflict(kind.hub, named.metadata.name, 1);
+    }
+  }
+}
+
+/** The key was not free. */
+class NameTaken extends Error {
+  override readonly name = 'NameTaken';
+}
+
+async function attemptCreate(
+  operation: Operation,
+  object: Draft<KubeObject>,
+  options: WriteOptions,
+  generated = false,
+): Promise<Written> {
+  const { kind, environment } = operation;
+  fillSystemFields(object.metadata, formatTime(environment.clock.now()), environment.random);
+  const finish = await environment.hooksOf(kind).beginCreate?.(object, { dryRun: options.dryRun });
+  let kept = false;
+  try {
+    prepareForCreate(kind, object, strategyContext(operation));
+    validateNew(kind, object);
+    const name = object.metadata.name!;
+    const admission = {
+      operation: 'CREATE',
+      object,
+      oldObject: undefined,
+      dryRun: options.dryRun,
+      options: options.raw,
+    } as const;
+    const attributes = admissionAttributes(operation, { ...admission, name });
+    if (attributes) await environment.admission().validate(attributes);
+    const written = await store(operation, object, options);
+    if (written) {
+      kept = true;
+      return written;
+    }
+    throw generated ? new NameTaken() : alreadyExists(kind.hub, name);
+  } finally {
+    await finish?.(kept && !options.dryRun);
+  }
+}
+
+async function store(
+  { storage }: Operation,
+  object: Draft<KubeObject>,
+  options: WriteOptions,
+): Promise<Written | undefined> {
+  const key = storage.key(object.metadata.namespace ?? '', object.metadata.name!);
+  if (options.dryRun) return (await storage.read(key)) ? undefined : { object };
+  const result = await storage.create(key, object);
+  return result.ok ? { entry: result.entry } : undefined;
+}

@@ -1,0 +1,94 @@
+/**
+ * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
+ * finding something, and its way of refusing a method.
+ */
+import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
+import { negotiate } from '../encoding/negotiation.ts';
+import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
+import { type ServedResource, type ServedResources, subresourceOf } from '../resources.ts';
+import { create } from './create.ts';
+import { deleteOne } from './delete.ts';
+import { deleteCollection } from './delete-collection.ts';
+import { createOperation, type Operation, type RegistryEnvironment } from './operation.ts';
+import { patch } from './patch.ts';
+import { get, list } from './read.ts';
+import { update } from './update.ts';
+import { watch } from './watch.ts';
+
+export type OperationHandler = (operation: Operation) => Promise<ApiResponse>;
+
+const verbs: Readonly<Record<string, OperationHandler>> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: deleteOne,
+  deletecollection: deleteCollection,
+};
+
+/** Subresources that are the object itself under other rules of update. */
+const updatedParts: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'ephemeralcontainers', 'resize']);
+
+export interface DispatcherOptions {
+  readonly resources: ServedResources;
+  readonly environment: RegistryEnvironment;
+  /** By `group/version/resource` or `group/version/resource/subresource`: they answer instead of the registry. */
+  readonly handlers: ReadonlyMap<string, Handler>;
+  /** Subresources with an operation of their own (`scale`, `binding`, `eviction`), by the same key and verb. */
+  readonly operations: ReadonlyMap<string, Readonly<Record<string, OperationHandler>>>;
+}
+
+/** Answers requests for resources. Throws 404 and 405 in upstream's words. */
+export function createDispatcher(options: DispatcherOptions): Handler {
+  const { resources, environment, handlers, operations } = options;
+  return async (request, info) => {
+    const resource = resources.find(info.group, info.version, info.resource);
+    if (!resource) throw genericServerResponse({ code: 404, method: request.method });
+    const key = handlerKey(info);
+    const handler = handlers.get(key);
+    if (handler) return handler(request, info);
+    checkAddress(request, info, resource);
+    const run = operations.get(key)?.[info.verb] ?? registryVerb(info);
+    if (!run || !resource.stored) throw refusedMethod(request);
+    const output = negotiate(request, {
+      transforms: info.subresource === '' || updatedParts.has(info.subresource),
+      stream: info.verb === 'watch',
+    });
+    return run(createOperation(environment, { request, info, resource, output }));
+  };
+}
+
+export function handlerKey({ group, version, resource, subresource }: RequestInfo): string {
+  return subresource === '' ? `${group}/${version}/${resource}` : `${group}/${version}/${resource}/${subresource}`;
+}
+
+function registryVerb({ subresource, verb }: RequestInfo): OperationHandler | undefined {
+  if (subresource === '') return verbs[verb];
+  if (!updatedParts.has(subresource)) return undefined;
+  return verb === 'get' || verb === 'update' || verb === 'patch' ? verbs[verb] : undefined;
+}
+
+/** Throws 404 or 405 for what has no route: a missing namespace, a create with a name, an unknown subresource. */
+function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedResource): void {
+  const { row } = resource;
+  const missing = () => genericServerResponse({ code: 404, method: request.method });
+  if (info.subresource !== '') {
+    const subresource = subresourceOf(resource, info.subresource);
+    if (!subresource) throw missing();
+    if (!subresource.verbs.includes(info.verb)) throw refusedMethod(request);
+  }
+  const named = info.name !== '' && info.verb !== 'list' && info.verb !== 'watch' && info.verb !== 'deletecollection';
+  const ofNamespace = row.resource === 'namespaces' && row.group === '';
+  if (row.namespaced ? named && info.namespace === '' : info.namespace !== '' && !ofNamespace) throw missing();
+  if (info.subresource === '' && info.verb === 'create' && info.name !== '') throw refusedMethod(request);
+  if (row.namespaced && info.verb === 'create' && info.namespace === '' && resource.stored)
+    throw refusedMethod(request);
+  if (info.name === '' && (info.verb === 'update' || info.verb === 'patch')) throw refusedMethod(request);
+  if (info.subresource === '' && !row.verbs.includes(info.verb)) throw methodNotSupported(row, info.verb);
+}
+
+function refusedMethod(request: ApiRequest): Error {
+  return genericServerResponse({ code: 405, method: request.method });
+}

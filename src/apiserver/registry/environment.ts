@@ -1,0 +1,94 @@
+/**
+ * The registry's machinery over one store: a feed, a cache per kind made on first use, and what operations share. Generic over the
+ * form in which the store keeps objects; beyond this file nobody knows which it is.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Store } from '../../storage/store.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
+import { wholeObjects } from '../encoding/representations.ts';
+import type { ServedResource, StoredKind } from '../resources.ts';
+import { DecodedPool } from '../watch-cache/cache-entry.ts';
+import type { Representation } from '../watch-cache/cache-event.ts';
+import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
+import type { ObjectForm } from '../watch-cache/object-form.ts';
+import { ResourceCache } from '../watch-cache/resource-cache.ts';
+import { StoreFeed } from '../watch-cache/store-feed.ts';
+import { type KindStorage, kindStorage } from './kind-storage.ts';
+import type { RegistryEnvironment } from './operation.ts';
+import { noHooks, type ResourceHooks } from './resource-hooks.ts';
+
+export interface EnvironmentOptions<V> {
+  readonly kinds: readonly StoredKind[];
+  readonly store: Store<V>;
+  readonly form: ObjectForm<V>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly admission: () => AdmissionChain;
+  /** By resource, as in `services`, `deployments.apps`. */
+  readonly hooks: ReadonlyMap<string, ResourceHooks>;
+  /** Values written after this revision need not be checked for an older encoding. */
+  readonly trustedAfter: () => number;
+  /** Seconds until an Event is forgotten. */
+  readonly eventTtlSeconds?: number | undefined;
+}
+
+export interface Environment extends RegistryEnvironment {
+  /** Storages that somebody has asked for. */
+  storages(): IterableIterator<KindStorage>;
+  close(): void;
+}
+
+/** Decoded objects kept at hand over a store of bytes. */
+const decodedCapacity = 2048;
+
+export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
+  const { store, form, clock, random, log } = options;
+  const pool = new DecodedPool(decodedCapacity);
+  const storages = new Map<StoredKind, KindStorage>();
+  const envelopes = new Map<ServedResource, Envelope>();
+  const representations = new Map<ServedResource, Representation>();
+  const feed = new StoreFeed({ store, clock, log });
+
+  const envelope = (resource: ServedResource) =>
+    remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
+  const makeStorage = (kind: StoredKind): KindStorage => {
+    const trustedAfter = options.trustedAfter();
+    const cache = new ResourceCache<V>({ kind, form, store, feed, pool, clock, log, trustedAfter });
+    const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
+    return kindStorage({ kind, store, form, cache, ttlSeconds });
+  };
+  const kindsByName = new Map(options.kinds.map((kind) => [kind.name, kind]));
+  const storageOf = (kind: StoredKind) => remember(storages, kind, () => makeStorage(kind));
+  return {
+    clock,
+    random,
+    log,
+    admission: options.admission,
+    storageOf,
+    storageNamed(name) {
+      const kind = kindsByName.get(name);
+      return kind && storageOf(kind);
+    },
+    hooksOf: (kind) => options.hooks.get(kind.name) ?? noHooks,
+    envelopeOf: envelope,
+    representationOf: (resource) =>
+      remember(representations, resource, () => wholeObjects(resource, envelope(resource))),
+    storages: () => storages.values(),
+    close() {
+      for (const { cache } of storages.values()) cache.close();
+      feed.close();
+    },
+  };
+}
+
+function remember<K, T>(known: Map<K, T>, key: K, make: () => T): T {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = make();
+    known.set(key, value);
+  }
+  return value;
+}

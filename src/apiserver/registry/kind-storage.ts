@@ -1,0 +1,102 @@
+/**
+ * The objects of one kind: written to the store with compare-and-set, read from the watch cache. What was acknowledged to a writer
+ * is seen by every read that begins after it.
+ */
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { Store } from '../../storage/store.ts';
+import type { StoredKind } from '../resources.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import { deepFreeze } from '../watch-cache/deep-freeze.ts';
+import type { ObjectForm } from '../watch-cache/object-form.ts';
+import type { ResourceCache } from '../watch-cache/resource-cache.ts';
+
+export type WriteResult =
+  | { readonly ok: true; readonly entry: CacheEntry }
+  /** Somebody else was faster; `current` is what stands there now. */
+  | { readonly ok: false; readonly current: CacheEntry | undefined };
+
+export interface PageRequest {
+  readonly start: string;
+  readonly end: string;
+  readonly limit: number;
+  readonly revision: number;
+}
+
+/** The parts of the store that the registry needs, whatever form it keeps objects in. */
+export interface KindStorage {
+  readonly kind: StoredKind;
+  readonly cache: ResourceCache;
+  key(namespace: string, name: string): string;
+  /** As of now: everything acknowledged before the call is in. */
+  read(key: string): Promise<CacheEntry | undefined>;
+  /** A page as of an old revision, from the store itself. Throws `CompactedError`. */
+  readPage(
+    page: PageRequest,
+  ): Promise<{ readonly entries: CacheEntry[]; readonly more: boolean; readonly count: number }>;
+  create(key: string, object: KubeObject): Promise<WriteResult>;
+  replace(key: string, object: KubeObject, expectedRevision: number): Promise<WriteResult>;
+  /** `entry` is the last state, at the revision of its removal. */
+  remove(
+    key: string,
+    expectedRevision: number,
+  ): Promise<{ readonly ok: boolean; readonly revision: number; readonly current: CacheEntry | undefined }>;
+}
+
+export interface KindStorageOptions<V> {
+  readonly kind: StoredKind;
+  readonly store: Store<V>;
+  readonly form: ObjectForm<V>;
+  readonly cache: ResourceCache<V>;
+  /** Overrides the kind's own. */
+  readonly ttlSeconds?: number | undefined;
+}
+
+export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
+  const { kind, store, form, cache } = options;
+  const ttlSeconds = options.ttlSeconds ?? kind.behaviour.ttlSeconds;
+
+  const write = async (key: string, object: KubeObject, expected: number): Promise<WriteResult> => {
+    const bare = deepFreeze(withoutRevision(object));
+    const value = form.toStored(kind, bare);
+    cache.lend(value, bare);
+    try {
+      const result = await store.put(key, value, { expected, ttlSeconds });
+      if (!result.ok) return { ok: false, current: result.current && cache.entryOf(result.current) };
+      const cached = cache.get(key);
+      if (cached?.revision === result.revision) return { ok: true, entry: cached };
+      const createRevision = result.previous?.createRevision ?? result.revision;
+      const entry = cache.entryOf({ key, value, revision: result.revision, createRevision });
+      return { ok: true, entry };
+    } finally {
+      cache.takeBack(value);
+    }
+  };
+
+  return {
+    kind,
+    cache: cache as unknown as ResourceCache,
+    key: (namespace, name) => (kind.namespaced ? `${kind.prefix}${namespace}/${name}` : kind.prefix + name),
+    async read(key) {
+      await cache.fresh();
+      return cache.get(key);
+    },
+    async readPage(page) {
+      const { entries, more, count } = await store.range(page);
+      return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };
+    },
+    create: (key, object) => write(key, object, 0),
+    replace: write,
+    async remove(key, expected) {
+      const result = await store.remove(key, { expected });
+      if (result.ok) return { ok: true, revision: result.revision, current: undefined };
+      return { ok: false, revision: 0, current: result.current && cache.entryOf(result.current) };
+    },
+  };
+}
+
+/** What is stored: the resourceVersion is the entry's revision and never part of the value. */
+function withoutRevision(object: KubeObject): KubeObject {
+  if (object.metadata.resourceVersion === undefined) return object;
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,0 +1,114 @@
+/**
+ * What a list, a watch or the deletion of a collection asks for: selectors, versions, pages. Malformed parameters are a 400,
+ * combinations that make no sense a 422, both in upstream's words.
+ */
+import { type FieldError, forbidden, notSupported, path } from '../../apimachinery/field-error.ts';
+import { parseFieldSelector } from '../../apimachinery/fields.ts';
+import { parseLabelSelector, SelectorError } from '../../apimachinery/labels.ts';
+import { badRequest, invalid } from '../../apimachinery/status.ts';
+import type { RequestInfo } from '../request.ts';
+import { isTrue } from '../request-info.ts';
+import type { ServedResource } from '../resources.ts';
+import type { Selection } from '../watch-cache/cache-watcher.ts';
+import { hubSelector } from '../watch-cache/selectable-fields.ts';
+
+export interface ListOptions {
+  readonly selection: Selection;
+  /** Empty: the newest; `0`: whatever is at hand. */
+  readonly resourceVersion: string;
+  readonly match: '' | 'Exact' | 'NotOlderThan';
+  readonly limit: number;
+  readonly continue: string;
+  readonly timeoutSeconds: number | undefined;
+  readonly allowWatchBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+}
+
+export function parseListOptions(query: URLSearchParams, info: RequestInfo, resource: ServedResource): ListOptions {
+  const watch = info.verb === 'watch';
+  const initial = query.get('sendInitialEvents');
+  const match = query.get('resourceVersionMatch') ?? '';
+  const options = {
+    selection: selectionOf(query, info, resource),
+    resourceVersion: query.get('resourceVersion') ?? '',
+    match: match as ListOptions['match'],
+    limit: integerOf(query, 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    timeoutSeconds: integerOf(query, 'timeoutSeconds'),
+    allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')),
+    sendInitialEvents: initial === null ? undefined : isTrue(initial),
+  };
+  const errors = watch ? watchErrors(options) : listErrors(options);
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
+  if (!/^\d*$/.test(options.resourceVersion)) {
+    const syntax = `strconv.ParseUint: parsing ${JSON.stringify(options.resourceVersion)}: invalid syntax`;
+    throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(options.resourceVersion)}: ${syntax}`);
+  }
+  return options;
+}
+
+function selectionOf(query: URLSearchParams, info: RequestInfo, resource: ServedResource): Selection {
+  const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+  const asked = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
+  const fields = hubSelector(resource, asked);
+  const { namespaced } = resource.row;
+  const pinnedName = fields.exactValue('metadata.name');
+  if (info.name !== '' && !fields.empty && pinnedName !== info.name) {
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  }
+  const name = info.name === '' ? pinnedName : info.name;
+  const namespace = namespaced ? info.namespace || fields.exactValue('metadata.namespace') : undefined;
+  return { labels, fields, ...(name === undefined ? {} : { name }), ...(namespace ? { namespace } : {}) };
+}
+
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof SelectorError ? badRequest(error.message) : error;
+  }
+}
+
+function integerOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}
+
+type Unselected = Omit<ListOptions, 'selection'>;
+
+function listErrors({ match, resourceVersion, continue: token, sendInitialEvents }: Unselected): FieldError[] {
+  const at = path('resourceVersionMatch');
+  const errors: FieldError[] = [];
+  if (match !== '') {
+    if (resourceVersion === '') {
+      errors.push(forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    }
+    if (token !== '') errors.push(forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+    if (match !== 'Exact' && match !== 'NotOlderThan')
+      errors.push(notSupported(at, match, ['Exact', 'NotOlderThan', '']));
+    if (match === 'Exact' && resourceVersion === '0') {
+      errors.push(forbidden(at, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    }
+  }
+  if (sendInitialEvents !== undefined) {
+    errors.push(forbidden(path('sendInitialEvents'), 'sendInitialEvents is forbidden for list'));
+  }
+  return errors;
+}
+
+function watchErrors({ match, sendInitialEvents, continue: token }: Unselected): FieldError[] {
+  const at = path('resourceVersionMatch');
+  const errors: FieldError[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    errors.push(forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  }
+  if (match === '') return errors;
+  if (sendInitialEvents === undefined) {
+    errors.push(forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  }
+  if (match !== 'NotOlderThan') errors.push(notSupported(at, match, ['NotOlderThan']));
+  if (token !== '') errors.push(forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+  return errors;
+}

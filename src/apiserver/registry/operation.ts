@@ -1,0 +1,127 @@
+/**
+ * One request for a resource while it is worked on: who asks, for what, in which form the answer goes out, and what all steps need
+ * (storage, admission, clock). Made by the dispatcher, handed to the verbs.
+ */
+import type { StrategyContext } from '../../api/kind.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
+import { formatTime } from '../../apimachinery/time.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { AdmissionAttributes, Operation as AdmissionOperation } from '../admission/admission.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
+import type { Output } from '../encoding/negotiation.ts';
+import type { ReplyContext } from '../encoding/replies.ts';
+import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
+import type { ServedResource, StoredKind } from '../resources.ts';
+import { parseIncludeObject } from '../table/table.ts';
+import type { Representation } from '../watch-cache/cache-event.ts';
+import type { Envelope } from '../watch-cache/encoded-object.ts';
+import type { KindStorage } from './kind-storage.ts';
+import type { ResourceHooks } from './resource-hooks.ts';
+
+/** What all operations of a server share. */
+export interface RegistryEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly admission: () => AdmissionChain;
+  /** Storage of a resource; undefined for what is not stored. */
+  storageOf(kind: StoredKind): KindStorage;
+  /** By the kind's name, as in `poddisruptionbudgets.policy`; undefined when it is not served. */
+  storageNamed(name: string): KindStorage | undefined;
+  hooksOf(kind: StoredKind): ResourceHooks;
+  envelopeOf(resource: ServedResource): Envelope;
+  /** The one by which all watchers of whole objects of this version share frames. */
+  representationOf(resource: ServedResource): Representation;
+}
+
+export interface Operation {
+  readonly environment: RegistryEnvironment;
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly resource: ServedResource;
+  readonly kind: StoredKind;
+  readonly storage: KindStorage;
+  readonly subresource: string;
+  readonly warnings: string[];
+  readonly reply: ReplyContext;
+}
+
+export function createOperation(
+  environment: RegistryEnvironment,
+  target: {
+    readonly request: ApiRequest;
+    readonly info: RequestInfo;
+    readonly resource: ServedResource;
+    readonly output: Output;
+  },
+): Operation {
+  const { request, info, resource, output } = target;
+  const kind = resource.stored!;
+  return {
+    environment,
+    request,
+    info,
+    user: request.user!,
+    resource,
+    kind,
+    storage: environment.storageOf(kind),
+    subresource: info.subresource,
+    warnings: [],
+    reply: {
+      output,
+      resource,
+      envelope: environment.envelopeOf(resource),
+      includeObject: output.transform ? parseIncludeObject(request.query.get('includeObject')) : 'Metadata',
+      clock: environment.clock,
+    },
+  };
+}
+
+/** Where the named object lies. */
+export function keyOf({ storage, info }: Operation): string {
+  return storage.key(info.namespace, info.name);
+}
+
+export function strategyContext(operation: Operation): StrategyContext {
+  return {
+    now: formatTime(operation.environment.clock.now()),
+    user: operation.user,
+    warn: (message) => void operation.warnings.push(message),
+  };
+}
+
+export interface AdmissionRequest {
+  readonly operation: AdmissionOperation;
+  readonly object: Draft<KubeObject> | undefined;
+  readonly oldObject: KubeObject | undefined;
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly options: unknown;
+  /** Where it is not the resource's own (Binding, Eviction, Scale). */
+  readonly kind?: GroupVersionKind;
+}
+
+/** Undefined when no plugin looks at such a request. */
+export function admissionAttributes(operation: Operation, request: AdmissionRequest): AdmissionAttributes | undefined {
+  const { resource, subresource, info, user, warnings, environment } = operation;
+  const gvr: GroupVersionResource = resource.row;
+  if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
+  return {
+    operation: request.operation,
+    resource: gvr,
+    kind: request.kind ?? resource.row,
+    subresource,
+    namespace: info.namespace,
+    name: request.name,
+    user,
+    dryRun: request.dryRun,
+    options: request.options,
+    object: request.object,
+    oldObject: request.oldObject,
+    warn: (message) => void warnings.push(message),
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * Reading: one object, or a page of many. All versions a client may ask for come out of the cache, except exactly an old one, which
+ * the store has to remember.
+ */
+import { expired, notFound, StatusError, statusError } from '../../apimachinery/status.ts';
+import { withTimeout } from '../../base/clock.ts';
+import { CompactedError, FutureRevisionError, prefixEnd } from '../../storage/store.ts';
+import type { ListPage } from '../encoding/list-encoding.ts';
+import { replyWithEntry, replyWithList } from '../encoding/replies.ts';
+import type { ApiResponse } from '../request.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import { matchesSelectors, type Selection } from '../watch-cache/cache-watcher.ts';
+import { decodeContinue, encodeContinue } from './continue-token.ts';
+import { type ListOptions, parseListOptions } from './list-options.ts';
+import { keyOf, type Operation } from './operation.ts';
+
+const waitForRevisionMs = 3000;
+
+export async function get(operation: Operation): Promise<ApiResponse> {
+  const { storage, request, info, resource } = operation;
+  await reachVersion(operation, request.query.get('resourceVersion') ?? '');
+  const entry = storage.cache.get(keyOf(operation));
+  if (!entry) throw notFound(resource.row, info.name);
+  return replyWithEntry(operation.reply, entry);
+}
+
+export async function list(operation: Operation): Promise<ApiResponse> {
+  const { request, info, resource } = operation;
+  return replyWithList(operation.reply, await listPage(operation, parseListOptions(request.query, info, resource)));
+}
+
+/** One page, or everything when there is no limit. */
+export async function listPage(operation: Operation, options: ListOptions): Promise<ListPage> {
+  const prefix = prefixOf(operation, options.selection);
+  if (options.continue !== '') return continuePage(operation, options, prefix);
+  if (options.match === 'Exact' || isExactByLimit(options)) {
+    await operation.storage.cache.ready();
+    return oldPage(operation, options, { prefix, start: prefix, revision: Number(options.resourceVersion) });
+  }
+  await reachVersion(operation, options.resourceVersion);
+  return cachedPage(operation, options, { prefix, start: prefix });
+}
+
+/** As upstream: a limit with a version but without a word on how to match it means exactly that version. */
+function isExactByLimit({ limit, match, resourceVersion }: ListOptions): boolean {
+  return limit > 0 && match === '' && resourceVersion !== '' && resourceVersion !== '0';
+}
+
+/** Waits until the cache shows what the client may rely on. `''`: everything acknowledged; `0`: whatever there is. */
+export async function reachVersion({ storage, environment }: Operation, resourceVersion: string): Promise<void> {
+  if (resourceVersion === '') return storage.cache.fresh();
+  const loading = storage.cache.ready();
+  if (loading) await loading;
+  const wanted = Number(resourceVersion);
+  const reached = storage.cache.reach(wanted);
+  if (!reached) return;
+  await withTimeout(environment.clock, reached, waitForRevisionMs, () =>
+    tooLargeVersion(wanted, storage.cache.revision),
+  );
+}
+
+function prefixOf({ kind }: Operation, { namespace }: Selection): string {
+  return kind.namespaced && namespace ? `${kind.prefix}${namespace}/` : kind.prefix;
+}
+
+async function continuePage(operation: Operation, options: ListOptions, prefix: string): Promise<ListPage> {
+  const token = decodeContinue(options.continue);
+  const start = prefix + token.start;
+  if (token.revision >= 0) {
+    await operation.storage.cache.ready();
+    return oldPage(operation, options, { prefix, start, revision: token.revision });
+  }
+  await operation.storage.cache.fresh();
+  return cachedPage(operation, options, { prefix, start });
+}
+
+interface PageStart {
+  readonly prefix: string;
+  readonly start: string;
+}
+
+function cachedPage({ storage, kind }: Operation, options: ListOptions, { prefix, start }: PageStart): ListPage {
+  const { cache } = storage;
+  const { selection, limit } = options;
+  const { revision } = cache;
+  const end = prefixEnd(prefix);
+  const single = selection.name !== undefined && (!kind.namespaced || selection.namespace);
+  if (single) {
+    const entry = cache.get(storage.key(selection.namespace ?? '', selection.name!));
+    const entries = entry && matchesSelectors(selection, entry) ? [entry] : [];
+    return { entries, revision, continue: undefined, remainingItemCount: undefined };
+  }
+  const entries: CacheEntry[] = [];
+  const everything = selection.labels.empty && selection.fields.empty;
+  let more = false;
+  cache.visit(start, end, (entry) => {
+    if (!everything && !matchesSelectors(selection, entry)) return true;
+    if (limit > 0 && entries.length === limit) {
+      more = true;
+      return false;
+    }
+    entries.push(entry);
+    return true;
+  });
+  const remaining = more && everything ? cache.count(start, end) - entries.length : undefined;
+  return pageOf(entries, { prefix, revision, more, remaining });
+}
+
+/** From the store, as of an old revision; selectors are applied to page after page until enough is found. */
+async function oldPage(
+  operation: Operation,
+  options: ListOptions,
+  at: PageStart & { readonly revision: number },
+): Promise<ListPage> {
+  const { storage } = operation;
+  const { selection, limit } = options;
+  const { prefix, revision } = at;
+  const end = prefixEnd(prefix);
+  const everything = selection.labels.empty && selection.fields.empty;
+  const entries: CacheEntry[] = [];
+  let { start } = at;
+  try {
+    for (;;) {
+      const page = await storage.readPage({ start, end, revision, limit: limit > 0 ? limit - entries.length + 1 : 0 });
+      for (const entry of page.entries) {
+        if (limit > 0 && entries.length === limit) {
+          const remaining = everything ? page.count - limit : undefined;
+          return pageOf(entries, { prefix, revision, more: true, remaining });
+        }
+        if (everything || matchesSelectors(selection, entry)) entries.push(entry);
+        start = `${entry.key}\0`;
+      }
+      if (!page.more) return pageOf(entries, { prefix, revision, more: false, remaining: undefined });
+    }
+  } catch (error) {
+    throw tooOld(error, options, start.slice(prefix.length));
+  }
+}
+
+interface PageEnd {
+  readonly prefix: string;
+  readonly revision: number;
+  readonly more: boolean;
+  readonly remaining: number | undefined;
+}
+
+function pageOf(entries: readonly CacheEntry[], { prefix, revision, more, remaining }: PageEnd): ListPage {
+  const last = entries.at(-1);
+  if (!more || !last) return { entries, revision, continue: undefined, remainingItemCount: undefined };
+  const token = encodeContinue({ revision, start: `${last.key.slice(prefix.length)}\0` });
+  return { entries, revision, continue: token, remainingItemCount: remaining };
+}
+
+const tooOldForPaging =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+
+function tooOld(error: unknown, options: ListOptions, start: string): unknown {
+  if (error instanceof FutureRevisionError) return tooLargeVersion(Number(options.resourceVersion), error.revision);
+  if (!(error instanceof CompactedError)) return error;
+  if (options.continue === '') return expired('The resourceVersion for the provided list is too old.');
+  const { status } = expired(tooOldForPaging);
+  return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start }) } });
+}
+
+/** 504: the client knows a version that this server has not reached. */
+export function tooLargeVersion(wanted: number, current: number): Error {
+  return statusError({
+    code: 504,
+    reason: 'Timeout',
+    message: `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  });
+}

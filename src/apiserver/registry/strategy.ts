@@ -1,0 +1,158 @@
+/**
+ * What creation and update do to an object of any kind, before and after what its own behaviour does: system fields, status kept
+ * apart, the count of generations, and validation with all errors at once.
+ */
+import { semanticallyEqual } from '../../api/equality.ts';
+import type { StrategyContext } from '../../api/kind.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
+import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import { invalid } from '../../apimachinery/status.ts';
+import type { StoredKind } from '../resources.ts';
+import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Kinds whose `metadata.generation` upstream counts, where their behaviour does not say. */
+const countedKinds: ReadonlySet<string> = new Set([
+  'pods',
+  'podtemplates',
+  'replicationcontrollers',
+  'deployments.apps',
+  'daemonsets.apps',
+  'statefulsets.apps',
+  'replicasets.apps',
+  'jobs.batch',
+  'cronjobs.batch',
+  'ingresses.networking.k8s.io',
+  'networkpolicies.networking.k8s.io',
+  'ingressclasses.networking.k8s.io',
+  'endpointslices.discovery.k8s.io',
+  'poddisruptionbudgets.policy',
+  'priorityclasses.scheduling.k8s.io',
+  'validatingwebhookconfigurations.admissionregistration.k8s.io',
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io',
+  'validatingadmissionpolicies.admissionregistration.k8s.io',
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'mutatingadmissionpolicies.admissionregistration.k8s.io',
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'flowschemas.flowcontrol.apiserver.k8s.io',
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io',
+  'customresourcedefinitions.apiextensions.k8s.io',
+  'deviceclasses.resource.k8s.io',
+  'resourceslices.resource.k8s.io',
+  'devicetaintrules.resource.k8s.io',
+]);
+
+function countsGeneration(kind: StoredKind): boolean {
+  return kind.behaviour.countsGeneration ?? countedKinds.has(kind.name);
+}
+
+export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, context: StrategyContext): void {
+  if (kind.keepsStatus && kind.behaviour.statusOnCreate !== 'kept') delete (object as Fields).status;
+  if (countsGeneration(kind)) object.metadata.generation = 1;
+  kind.behaviour.prepareForCreate?.(object, context);
+}
+
+/** Throws 422 with all errors. */
+export function validateNew(kind: StoredKind, object: KubeObject): void {
+  refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
+}
+
+export interface UpdateScope {
+  /** Empty for the object itself. */
+  readonly subresource: string;
+}
+
+export function prepareForUpdate(
+  kind: StoredKind,
+  object: Draft<KubeObject>,
+  previous: KubeObject,
+  context: StrategyContext & UpdateScope,
+): void {
+  const { metadata } = object;
+  const old = previous.metadata;
+  const generation = old.generation;
+  if (generation === undefined) delete metadata.generation;
+  else metadata.generation = generation;
+  if (context.subresource === 'status') prepareStatusUpdate(kind, object, previous, context);
+  else if (context.subresource === '') prepareWholeUpdate(kind, object, previous, context);
+  else kind.behaviour.subresources?.[context.subresource]?.prepareForUpdate?.(object, previous, context);
+  keepSystemFields(object, previous);
+}
+
+function prepareWholeUpdate(
+  kind: StoredKind,
+  object: Draft<KubeObject>,
+  previous: KubeObject,
+  context: StrategyContext,
+): void {
+  if (kind.keepsStatus) copyField(object, previous, 'status');
+  if (countsGeneration(kind) && contentDiffers(object, previous)) {
+    object.metadata.generation = (previous.metadata.generation ?? 0) + 1;
+  }
+  kind.behaviour.prepareForUpdate?.(object, previous, context);
+}
+
+/** On `status` everything else stays as it was. */
+function prepareStatusUpdate(
+  kind: StoredKind,
+  object: Draft<KubeObject>,
+  previous: KubeObject,
+  context: StrategyContext,
+): void {
+  for (const field of new Set([...Object.keys(object), ...Object.keys(previous)])) {
+    if (field !== 'status' && field !== 'metadata') copyField(object, previous, field);
+  }
+  kind.behaviour.subresources?.status?.prepareForUpdate?.(object, previous, context);
+}
+
+/** What no update may change, and what a client may leave out. */
+function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject): void {
+  const old = previous.metadata;
+  if (!metadata.uid && old.uid !== undefined) metadata.uid = old.uid;
+  if (old.creationTimestamp !== undefined) metadata.creationTimestamp = old.creationTimestamp;
+  else delete metadata.creationTimestamp;
+  if (old.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.deletionTimestamp;
+  else delete metadata.deletionTimestamp;
+  if (old.deletionGracePeriodSeconds !== undefined)
+    metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
+  else delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.managedFields;
+}
+
+/** Throws 422 with all errors. */
+export function validateUpdate(kind: StoredKind, object: KubeObject, previous: KubeObject, scope: UpdateScope): void {
+  const { behaviour } = kind;
+  const own =
+    scope.subresource === ''
+      ? (behaviour.validateUpdate?.(object, previous) ?? behaviour.validate?.(object) ?? [])
+      : (behaviour.subresources?.[scope.subresource]?.validateUpdate?.(object, previous) ?? []);
+  refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
+}
+
+function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const distinct = errors.filter((error, index) => index === errors.findIndex((other) => sameError(other, error)));
+  throw invalid({ group: kind.hub.group, kind: kind.hub.kind }, object.metadata.name ?? '', distinct);
+}
+
+/** A behaviour's `validateUpdate` may repeat what the generic part said. */
+function sameError(a: FieldError, b: FieldError): boolean {
+  return a.type === b.type && a.field === b.field && a.detail === b.detail;
+}
+
+function contentDiffers(object: KubeObject, previous: KubeObject): boolean {
+  const fields = new Set([...Object.keys(object), ...Object.keys(previous)]);
+  for (const field of ['kind', 'apiVersion', 'metadata', 'status']) fields.delete(field);
+  for (const field of fields) {
+    if (!semanticallyEqual((object as unknown as Fields)[field], (previous as unknown as Fields)[field])) return true;
+  }
+  return false;
+}
+
+function copyField(object: Draft<KubeObject>, previous: KubeObject, field: string): void {
+  const value = (previous as unknown as Fields)[field];
+  if (value === undefined) delete (object as Fields)[field];
+  else (object as Fields)[field] = draft(value);
+}

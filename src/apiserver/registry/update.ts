@@ -1,0 +1,146 @@
+/**
+ * Update: read, change, compare-and-set, again when somebody was faster. PUT, PATCH and the subresources differ only in how the new
+ * object comes about. An update that changes nothing writes nothing; one that takes the last finalizer from an object that is
+ * being deleted removes it.
+ */
+import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
+import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { conflict, invalid, notFound } from '../../apimachinery/status.ts';
+import type { ApiResponse } from '../request.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import { checkIdentity, decodeResource } from './body.ts';
+import { createObject, replyToWrite, type Written } from './create.ts';
+import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
+import { isFinished, removeEntry } from './removal.ts';
+import { prepareForUpdate, validateUpdate } from './strategy.ts';
+import { parseWriteOptions, type WriteOptions } from './write-options.ts';
+
+/** The new object (hub version, a draft of its own) made from what stands there. */
+export type MakeUpdate = (current: CacheEntry) => Promise<Draft<KubeObject>> | Draft<KubeObject>;
+
+export interface UpdateOutcome {
+  readonly written: Written;
+  readonly created: boolean;
+}
+
+export async function update(operation: Operation): Promise<ApiResponse> {
+  const { request, kind, subresource } = operation;
+  const options = parseWriteOptions(request.query, 'UpdateOptions');
+  const object = await decodeResource(operation, options);
+  checkIdentity(operation, object);
+  const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
+  // The draft is used up by the first attempt; only a second one needs another copy.
+  let fresh: Draft<KubeObject> | undefined = object;
+  const spare = object.metadata.resourceVersion ? undefined : draft(object as KubeObject);
+  const { written, created } = await updateObject(operation, options, {
+    create: mayCreate ? () => object : undefined,
+    make() {
+      const next = fresh ?? (draft(spare ?? (object as KubeObject)) as Draft<KubeObject>);
+      fresh = undefined;
+      return next;
+    },
+  });
+  return replyToWrite(operation, written, created ? 201 : 200);
+}
+
+export interface UpdateSteps {
+  readonly make: MakeUpdate;
+  /** What to create when there is nothing yet; absent where an update may not create. */
+  readonly create?: (() => Draft<KubeObject>) | undefined;
+  /** Gives up after so many lost races; without it goes on for as long as the request lives. */
+  readonly attempts?: number;
+}
+
+export async function updateObject(
+  operation: Operation,
+  options: WriteOptions,
+  steps: UpdateSteps,
+): Promise<UpdateOutcome> {
+  const { storage, info, kind, request } = operation;
+  const key = keyOf(operation);
+  let current = await storage.read(key);
+  for (let attempt = 1; ; attempt++) {
+    request.signal.throwIfAborted();
+    if (!current) {
+      if (!steps.create) throw notFound(operation.resource.row, info.name);
+      return { written: await createObject(operation, steps.create(), options), created: true };
+    }
+    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current) });
+    if ('written' in outcome) return { written: outcome.written, created: false };
+    if (attempt === steps.attempts) throw conflict(kind.hub, info.name);
+    current = outcome.current;
+  }
+}
+
+/** Throws 409 and 422 for what the client demanded of the present state. */
+function checkExpectations(operation: Operation, next: Draft<KubeObject>, current: CacheEntry): void {
+  const { kind, info, resource, storage } = operation;
+  const { uid, resourceVersion } = next.metadata;
+  const standing = current.object().metadata.uid ?? '';
+  if (uid && uid !== standing) {
+    const key = storage.key(info.namespace, info.name);
+    const what = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${standing}`;
+    const message = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${what}`;
+    throw conflict(resource.row, info.name, message);
+  }
+  if (resourceVersion && resourceVersion !== '0') {
+    if (resourceVersion !== String(current.revision)) throw conflict(resource.row, info.name);
+  } else if (kind.behaviour.allowUnconditionalUpdate === false) {
+    const error = invalidField(path('metadata', 'resourceVersion'), 0, 'must be specified for an update');
+    throw invalid({ group: resource.row.group, kind: resource.row.resource }, info.name, [error]);
+  }
+}
+
+type Attempt = { readonly written: Written } | { readonly current: CacheEntry | undefined };
+
+async function attemptUpdate(
+  operation: Operation,
+  options: WriteOptions,
+  { current, next }: { readonly current: CacheEntry; readonly next: Draft<KubeObject> },
+): Promise<Attempt> {
+  const { kind, info, environment, subresource, storage } = operation;
+  const previous = current.object();
+  checkExpectations(operation, next, current);
+  const admission = { operation: 'UPDATE', object: next, oldObject: previous, name: info.name } as const;
+  const attributes = admissionAttributes(operation, { ...admission, dryRun: options.dryRun, options: options.raw });
+  if (attributes) {
+    await environment.admission().admit(attributes);
+    kind.behaviour.defaults?.(next);
+  }
+  const hooks = subresource === '' ? environment.hooksOf(kind) : {};
+  const finish = await hooks.beginUpdate?.(next, previous, { dryRun: options.dryRun });
+  let kept = false;
+  try {
+    if (kind.namespaced) next.metadata.namespace ??= info.namespace;
+    prepareForUpdate(kind, next, previous, { ...strategyContext(operation), subresource });
+    validateUpdate(kind, next, previous, { subresource });
+    if (attributes) await environment.admission().validate(attributes);
+    delete next.metadata.resourceVersion;
+    if (isFinished(kind, next, previous)) {
+      const removed = await removeEntry(operation, current, { dryRun: options.dryRun });
+      if (!removed.ok) return { current: removed.current };
+      kept = true;
+      return {
+        written: { object: { ...next, metadata: { ...next.metadata, resourceVersion: String(removed.revision) } } },
+      };
+    }
+    if (isUnchanged(next, current)) return { written: { entry: current } };
+    if (options.dryRun) {
+      const resourceVersion = String(current.revision);
+      return { written: { object: { ...next, metadata: { ...next.metadata, resourceVersion } } } };
+    }
+    const result = await storage.replace(current.key, next, current.revision);
+    if (!result.ok) return { current: result.current };
+    kept = true;
+    return { written: { entry: result.entry } };
+  } finally {
+    await finish?.(kept && !options.dryRun);
+  }
+}
+
+/** Whether the new object says nothing that is not there already. */
+function isUnchanged(next: Draft<KubeObject>, current: CacheEntry): boolean {
+  const { resourceVersion: _, ...metadata } = current.object().metadata;
+  return jsonEqual({ ...current.object(), metadata }, next);
+}

@@ -1,0 +1,113 @@
+/**
+ * Watching: what a watch begins with, when it ends, and what it tells in between. The stream itself is the cache's.
+ *
+ * A watch without a version (or with `0`) first tells the present state as ADDED events; with a version it goes on from there, or
+ * tells in one ERROR event that the version is too old. `sendInitialEvents` closes the state with a bookmark.
+ */
+import { expired } from '../../apimachinery/status.ts';
+import { prefixEnd } from '../../storage/store.ts';
+import type { Output } from '../encoding/negotiation.ts';
+import { table } from '../encoding/replies.ts';
+import { plainFrame, transformedObjects } from '../encoding/representations.ts';
+import type { ApiResponse } from '../request.ts';
+import { partialMetadata } from '../table/table.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { Representation } from '../watch-cache/cache-event.ts';
+import { type CacheWatcher, matchesSelectors, type Selection } from '../watch-cache/cache-watcher.ts';
+import { type ListOptions, parseListOptions } from './list-options.ts';
+import type { Operation } from './operation.ts';
+import { reachVersion } from './read.ts';
+
+/** Upstream's `--min-request-timeout`: a watch without a timeout ends after one to two times as long. */
+const minimumTimeoutSeconds = 1800;
+const bookmarkBeforeEndMs = 2000;
+
+export async function watch(operation: Operation): Promise<ApiResponse> {
+  const { request, info, resource, reply } = operation;
+  const options = parseListOptions(request.query, info, resource);
+  const watcher = await begin(operation, options);
+  endInTime(operation, watcher, options);
+  const headers: Record<string, string> = { 'content-type': contentTypeOf(reply.output) };
+  return { status: 200, headers, body: { kind: 'watch', events: watcher } };
+}
+
+function contentTypeOf({ format }: Output): string {
+  return format.mediaType;
+}
+
+async function begin(operation: Operation, options: ListOptions): Promise<CacheWatcher> {
+  const { storage } = operation;
+  const { resourceVersion, sendInitialEvents, selection } = options;
+  const withState = sendInitialEvents ?? (resourceVersion === '' || resourceVersion === '0');
+  // A watch that only follows need not be told about the past, but one that tells the state must tell the newest.
+  await reachVersion(operation, withState ? resourceVersion : resourceVersion === '' ? '' : '0');
+  const watcher = storage.cache.watch({
+    selection,
+    representation: representationFor(operation),
+    wantsBookmarks: options.allowWatchBookmarks,
+  });
+  if (withState) {
+    watcher.begin(stateOf(operation, selection));
+    if (sendInitialEvents && options.allowWatchBookmarks) {
+      watcher.push(watcher.representation.bookmark(storage.cache.revision, true));
+    }
+  } else if (resourceVersion !== '' && resourceVersion !== '0') {
+    replay(operation, watcher, Number(resourceVersion));
+  }
+  return watcher;
+}
+
+function replay({ storage }: Operation, watcher: CacheWatcher, revision: number): void {
+  const { cache } = storage;
+  if (cache.replay(watcher, revision)) return;
+  const { status } = expired(`too old resource version: ${revision} (${cache.oldestRevision})`);
+  watcher.end(plainFrame('ERROR', status));
+}
+
+function stateOf({ storage, kind }: Operation, selection: Selection): readonly CacheEntry[] {
+  const { cache } = storage;
+  const { namespace, name } = selection;
+  if (name !== undefined && (namespace || !kind.namespaced)) {
+    const entry = cache.get(storage.key(namespace ?? '', name));
+    return entry && matchesSelectors(selection, entry) ? [entry] : [];
+  }
+  const prefix = kind.namespaced && namespace ? `${kind.prefix}${namespace}/` : kind.prefix;
+  const entries: CacheEntry[] = [];
+  cache.visit(prefix, prefixEnd(prefix), (entry) => {
+    if (matchesSelectors(selection, entry)) entries.push(entry);
+    return true;
+  });
+  return entries;
+}
+
+/** Watchers of whole objects share one representation per served version; transformed ones have their own. */
+function representationFor({ environment, resource, reply }: Operation): Representation {
+  const { transform } = reply.output;
+  if (!transform) return environment.representationOf(resource);
+  if (transform.as !== 'Table')
+    return transformedObjects(resource, (object) => partialMetadata(object, transform.version));
+  return transformedObjects(resource, (served, hub) => {
+    const { resourceVersion = '' } = served.metadata;
+    return table(reply, transform, [{ served, hub }], { resourceVersion });
+  });
+}
+
+function endInTime({ environment, request, storage }: Operation, watcher: CacheWatcher, options: ListOptions): void {
+  const { clock, random } = environment;
+  const seconds = options.timeoutSeconds || minimumTimeoutSeconds * (1 + random.next());
+  const cancel = () => watcher.cancel();
+  request.signal.addEventListener('abort', cancel, { once: true });
+  const bookmarkTimer =
+    options.allowWatchBookmarks && seconds * 1000 > bookmarkBeforeEndMs
+      ? clock.after(seconds * 1000 - bookmarkBeforeEndMs, () =>
+          watcher.push(watcher.representation.bookmark(storage.cache.revision)),
+        )
+      : undefined;
+  const endTimer = clock.after(seconds * 1000, () => watcher.end());
+  watcher.onEnd(() => {
+    bookmarkTimer?.cancel();
+    endTimer.cancel();
+    request.signal.removeEventListener('abort', cancel);
+  });
+  if (request.signal.aborted) cancel();
+}

@@ -1,0 +1,214 @@
+/** May he? SubjectAccessReview for anybody, SelfSubjectAccessReview for oneself, LocalSubjectAccessReview within one namespace. */
+import {
+  type LocalSubjectAccessReview,
+  localSubjectAccessReviews,
+  type NonResourceAttributes,
+  type ResourceAttributes,
+  type SelfSubjectAccessReview,
+  type SelfSubjectRulesReview,
+  type SubjectAccessReview,
+  type SubjectAccessReviewStatus,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from '../../api/gen/authorization-v1.ts';
+import { type FieldError, invalid as invalidValue, path } from '../../apimachinery/field-error.ts';
+import { escapeFieldValue, parseFieldSelector } from '../../apimachinery/fields.ts';
+import { parseLabelSelector } from '../../apimachinery/labels.ts';
+import { badRequest, invalid } from '../../apimachinery/status.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
+import { pathAccess, resourceAccess } from '../authorization/access.ts';
+import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
+import { errorsText } from '../authorization/rule-resolver.ts';
+import type { RuleSource } from '../authorization/user-rules.ts';
+import type { Handler, UserInfo } from '../request.ts';
+import { reviewHandler } from './review-handler.ts';
+
+interface AccessSpec {
+  readonly resourceAttributes?: ResourceAttributes | undefined;
+  readonly nonResourceAttributes?: NonResourceAttributes | undefined;
+}
+
+const group = 'authorization.k8s.io';
+
+export function accessReviewHandlers(options: {
+  readonly authorizer: Authorizer;
+  readonly userRules: RuleSource;
+  readonly admission: () => AdmissionChain;
+}): ReadonlyMap<string, Handler> {
+  const { authorizer, userRules, admission } = options;
+  const subject = reviewHandler<SubjectAccessReview>({
+    resource: subjectAccessReviews,
+    kind: subjectAccessReviews,
+    admission,
+    async review(review, context) {
+      refuse('SubjectAccessReview', [
+        ...specErrors(review.spec),
+        ...subjectErrors(review.spec),
+        ...metadataErrors(review.metadata, false),
+      ]);
+      await context.validateAdmission();
+      return { ...review, status: await answer(authorizer, subjectOf(review.spec), review.spec) };
+    },
+  });
+  const local = reviewHandler<LocalSubjectAccessReview>({
+    resource: localSubjectAccessReviews,
+    kind: localSubjectAccessReviews,
+    admission,
+    async review(review, context) {
+      const errors = [
+        ...specErrors(review.spec),
+        ...subjectErrors(review.spec),
+        ...metadataErrors(review.metadata, true),
+      ];
+      refuse('LocalSubjectAccessReview', [...errors, ...localErrors(review as LocalSubjectAccessReview)]);
+      await context.validateAdmission();
+      return { ...review, status: await answer(authorizer, subjectOf(review.spec), review.spec) };
+    },
+  });
+  const self = reviewHandler<SelfSubjectAccessReview>({
+    resource: selfSubjectAccessReviews,
+    kind: selfSubjectAccessReviews,
+    admission,
+    async review(review, context) {
+      refuse('SelfSubjectAccessReview', [...specErrors(review.spec), ...metadataErrors(review.metadata, false)]);
+      await context.validateAdmission();
+      return { ...review, status: await answer(authorizer, context.user, review.spec) };
+    },
+  });
+  const rules = reviewHandler<SelfSubjectRulesReview>({
+    resource: selfSubjectRulesReviews,
+    kind: selfSubjectRulesReviews,
+    admission,
+    async review(review, context) {
+      const namespace = review.spec.namespace ?? '';
+      if (namespace === '') throw badRequest('no namespace on request');
+      await context.validateAdmission();
+      const { resourceRules, nonResourceRules, incomplete, errors } = userRules.userRules(context.user, namespace);
+      const evaluationError = errors.length > 0 ? { evaluationError: errorsText(errors) } : {};
+      return { metadata: {}, spec: {}, status: { resourceRules, nonResourceRules, incomplete, ...evaluationError } };
+    },
+  });
+  return new Map([
+    [`${group}/v1/subjectaccessreviews`, subject],
+    [`${group}/v1/localsubjectaccessreviews`, local],
+    [`${group}/v1/selfsubjectaccessreviews`, self],
+    [`${group}/v1/selfsubjectrulesreviews`, rules],
+  ]);
+}
+
+/** The question a review asks, as the authorizers take it. Exactly one of the two kinds of attributes is set. */
+export function authorizationFor(user: UserInfo, spec: AccessSpec): AuthorizationAttributes {
+  const { resourceAttributes: attributes, nonResourceAttributes } = spec;
+  if (!attributes) {
+    const { verb = '', path: url = '' } = nonResourceAttributes ?? {};
+    return pathAccess(user, { verb, path: url });
+  }
+  return resourceAccess(user, {
+    verb: attributes.verb ?? '',
+    group: attributes.group,
+    version: attributes.version,
+    resource: attributes.resource ?? '',
+    subresource: attributes.subresource,
+    namespace: attributes.namespace,
+    name: attributes.name,
+    fieldSelector: fieldSelectorOf(attributes),
+    labelSelector: attributes.labelSelector?.rawSelector,
+  });
+}
+
+async function answer(authorizer: Authorizer, user: UserInfo, spec: AccessSpec): Promise<SubjectAccessReviewStatus> {
+  const attributes = authorizationFor(user, spec);
+  const { decision, reason } = await authorizer.authorize(attributes);
+  const evaluationError = selectorProblems(spec).join('; ');
+  return {
+    allowed: decision === 'allow',
+    ...(decision === 'deny' ? { denied: true } : {}),
+    ...(reason === '' ? {} : { reason }),
+    ...(evaluationError === '' ? {} : { evaluationError }),
+  };
+}
+
+/** A selector that cannot be read only makes the question broader; the answer says so. */
+function selectorProblems({ resourceAttributes }: AccessSpec): readonly string[] {
+  const unreadable = (parse: (text: string) => unknown, text: string | undefined) => {
+    try {
+      parse(text ?? '');
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  const ignored = (which: string) => `spec.resourceAttributes.${which} ignored due to parse error`;
+  return [
+    ...(unreadable(parseFieldSelector, resourceAttributes?.fieldSelector?.rawSelector)
+      ? [ignored('fieldSelector')]
+      : []),
+    ...(unreadable(parseLabelSelector, resourceAttributes?.labelSelector?.rawSelector)
+      ? [ignored('labelSelector')]
+      : []),
+  ];
+}
+
+function fieldSelectorOf({ fieldSelector }: ResourceAttributes): string | undefined {
+  const { rawSelector, requirements = [] } = fieldSelector ?? {};
+  if (rawSelector) return rawSelector;
+  const terms = requirements
+    .filter(({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') && values.length === 1)
+    .map(({ key, operator, values = [] }) => `${key}${operator === 'In' ? '=' : '!='}${escapeFieldValue(values[0]!)}`);
+  return terms.length > 0 ? terms.join(',') : undefined;
+}
+
+function subjectOf(spec: SubjectAccessReview['spec']): UserInfo {
+  return { name: spec.user ?? '', groups: spec.groups ?? [], uid: spec.uid, extra: spec.extra };
+}
+
+function specErrors(spec: AccessSpec): FieldError[] {
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const at = path('spec');
+  if (resourceAttributes && nonResourceAttributes) {
+    const detail = 'cannot be specified in combination with resourceAttributes';
+    return [invalidValue(at.child('nonResourceAttributes'), nonResourceAttributes, detail)];
+  }
+  if (resourceAttributes || nonResourceAttributes) return [];
+  const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidValue(at.child('resourceAttributes'), null, detail)];
+}
+
+function subjectErrors(spec: SubjectAccessReview['spec']): FieldError[] {
+  if (spec.user || spec.groups?.length) return [];
+  return [invalidValue(path('spec', 'user'), spec.user ?? '', 'at least one of user or group must be specified')];
+}
+
+function metadataErrors(metadata: SubjectAccessReview['metadata'], namespaced: boolean): FieldError[] {
+  const { managedFields: _managed, namespace, ...rest } = metadata;
+  const filled = Object.values(namespaced ? rest : { ...rest, namespace }).some(
+    (value) => value !== undefined && value !== null && value !== '',
+  );
+  if (!filled) return [];
+  return [
+    invalidValue(path('metadata'), metadata, namespaced ? 'must be empty except for namespace' : 'must be empty'),
+  ];
+}
+
+function localErrors({ spec, metadata }: LocalSubjectAccessReview): FieldError[] {
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const elsewhere = resourceAttributes && (resourceAttributes.namespace ?? '') !== metadata.namespace;
+  const at = path('spec', 'resourceAttributes', 'namespace');
+  return [
+    ...(elsewhere ? [invalidValue(at, resourceAttributes.namespace ?? '', 'must match metadata.namespace')] : []),
+    ...(nonResourceAttributes
+      ? [
+          invalidValue(
+            path('spec', 'nonResourceAttributes'),
+            nonResourceAttributes,
+            'disallowed on this kind of request',
+          ),
+        ]
+      : []),
+  ];
+}
+
+function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group, kind }, '', errors);
+}

@@ -1,0 +1,244 @@
+/**
+ * The API server: a function from requests to responses over a store. It owns no socket; `http/` brings it onto the network, and the
+ * in-process transport lets components of the same process call it. What it does at start is little: kinds are prepared when
+ * they are first asked for.
+ */
+
+import type { KubeObject } from '../apimachinery/meta.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import type { Client } from '../client/client.ts';
+import { createClient } from '../client/typed-client.ts';
+import type { Store } from '../storage/store.ts';
+import { AdmissionChain } from './admission/chain.ts';
+import type { AuthenticationResult } from './authentication/authenticator.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import { Compaction } from './compaction.ts';
+import { ServerDocuments } from './documents.ts';
+import { type InFlightLimits, inFlightControl } from './flow-control.ts';
+import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
+import { inProcessTransport } from './in-process-transport.ts';
+import { metricsHandler } from './metrics/metrics-page.ts';
+import { RequestStatistics } from './metrics/request-observer.ts';
+import { createPipeline } from './pipeline.ts';
+import { createDispatcher } from './registry/dispatch.ts';
+import { createEnvironment, type Environment } from './registry/environment.ts';
+import type { ResourceHooks } from './registry/resource-hooks.ts';
+import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
+import { type ResourceConfig, ServedResources } from './resources.ts';
+import { trustStored } from './stored-encoding.ts';
+import { bindingsHandler } from './subresources/bindings.ts';
+import { builtinOperations } from './subresources/operations.ts';
+import { versionHandler } from './version.ts';
+import { jsonForm, objectForm } from './watch-cache/object-form.ts';
+
+/** What the server keeps objects in: as they are, in memory; or as canonical JSON. */
+export type ApiStore =
+  | { readonly kind: 'objects'; readonly store: Store<KubeObject> }
+  | { readonly kind: 'bytes'; readonly store: Store<Uint8Array> };
+
+/** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
+export interface Security {
+  /** Rejects with 401. */
+  authenticate?(request: ApiRequest): Promise<AuthenticationResult>;
+  readonly authorizer?: Authorizer | undefined;
+  readonly admission?: AdmissionChain | undefined;
+  /** Answer instead of the registry, by `group/version/resource[/subresource]`: reviews, token requests. */
+  readonly handlers?: ReadonlyMap<string, Handler> | undefined;
+}
+
+export interface ApiServerOptions {
+  readonly store: ApiStore;
+  readonly clock: Clock;
+  readonly random?: Random | undefined;
+  readonly log?: Log | undefined;
+  readonly resources?: ResourceConfig | undefined;
+  /** Everybody may do everything when absent. */
+  readonly security?: ((loopback: Client) => Security) | undefined;
+  /** By resource, as in `services`; made with the loopback client. */
+  readonly hooks?: ((loopback: Client) => ReadonlyMap<string, ResourceHooks>) | undefined;
+  readonly inFlight?: InFlightLimits | undefined;
+  /** `--event-ttl`. */
+  readonly eventTtlSeconds?: number | undefined;
+  /** How often history is compacted; 0: never. Default 5 minutes. */
+  readonly compactionIntervalMs?: number | undefined;
+  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** `host:port` as clients see it, for discovery. */
+  readonly serverAddress?: string | undefined;
+}
+
+export interface ApiServer {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly resources: ServedResources;
+  /** Passes authentication and authorization; never rejects. */
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  /** A client of this user that calls the server directly. */
+  client(user: UserInfo): Client;
+  /** Handlers for paths that are no resources; a prefix ends with `/` and takes everything below. */
+  registerPath(path: string, handler: Handler): void;
+  /** Takes over a subresource of a resource, with all its verbs. `('', 'pods', 'log')`. */
+  registerSubresource(group: string, resource: string, subresource: string, handler: Handler): void;
+  registerHealthCheck(check: HealthCheck): void;
+  /** Resolves when requests are answered; rejects when the store cannot be read. */
+  ready(): Promise<void>;
+  /** Ends all watches. The store is its owner's to close. */
+  close(): Promise<void>;
+}
+
+/** The user of the server's own calls: passes authorization whatever the policy. */
+export const loopbackUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+const allowAll: Authorizer = { name: 'AlwaysAllow', authorize: () => ({ decision: 'allow', reason: '' }) };
+const anonymous: AuthenticationResult = {
+  user: { name: 'system:anonymous', groups: ['system:unauthenticated'] },
+};
+
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  return new Server(options);
+}
+
+class Server implements ApiServer {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly resources: ServedResources;
+  readonly #pipeline: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly #environment: Environment;
+  readonly #handlers: Map<string, Handler>;
+  readonly #paths = new Map<string, Handler>();
+  readonly #health: HealthChecks;
+  readonly #documents: ServerDocuments;
+  readonly #compaction: Compaction;
+  readonly #starting: Promise<void>;
+  #trustedAfter = Number.POSITIVE_INFINITY;
+  #started = false;
+
+  constructor(options: ApiServerOptions) {
+    const { store: apiStore, clock, log = silentLog } = options;
+    this.clock = clock;
+    this.log = log;
+    this.resources = new ServedResources(options.resources);
+    const loopback = this.client(loopbackUser);
+    // The security's parts may call the server through the loopback client only after this constructor has returned.
+    const security = options.security?.(loopback) ?? {};
+    const admission = security.admission ?? new AdmissionChain([]);
+    this.#environment = environmentOf(apiStore, {
+      kinds: this.resources.stored,
+      clock,
+      log,
+      random: options.random ?? systemRandom,
+      admission: () => admission,
+      hooks: options.hooks?.(loopback) ?? new Map(),
+      trustedAfter: () => this.#trustedAfter,
+      eventTtlSeconds: options.eventTtlSeconds,
+    });
+    this.#handlers = new Map([
+      ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
+      ...(security.handlers ?? []),
+    ]);
+    const flowControl = inFlightControl(options.inFlight);
+    const statistics = new RequestStatistics(clock);
+    const authorizer = security.authorizer ?? allowAll;
+    const dispatch: Handler = createDispatcher({
+      resources: this.resources,
+      environment: this.#environment,
+      handlers: this.#handlers,
+      operations: builtinOperations,
+    });
+    this.#pipeline = createPipeline({
+      log,
+      resources: this.resources,
+      flowControl,
+      observer: statistics,
+      authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
+      authorizer: () => authorizer,
+      audit: options.audit,
+      resourceHandler: async (request, info) => {
+        if (!this.#started) await this.#starting;
+        return dispatch(request, info);
+      },
+      pathHandler: (path) => this.#pathHandler(path),
+    });
+    const { serverAddress = '' } = options;
+    this.#documents = new ServerDocuments({ resources: this.resources, serverAddress });
+    this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
+    this.#health = new HealthChecks({
+      ready: () => this.ready(),
+      storeOpen: async () => void (await apiStore.store.size()),
+    });
+    this.#paths.set('/version', versionHandler);
+    this.#paths.set(
+      '/metrics',
+      metricsHandler({ statistics, flowControl, storages: () => this.#environment.storages() }),
+    );
+    this.#starting = this.#start(apiStore);
+    // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
+    this.#starting.catch(() => {});
+  }
+
+  handle(request: ApiRequest): Promise<ApiResponse> {
+    return this.#pipeline(request);
+  }
+
+  client(user: UserInfo): Client {
+    // A turn later, since the security's parts may ask for the loopback client's first list while the constructor still runs.
+    const handle = async (request: ApiRequest) => {
+      await undefined;
+      return this.#pipeline(request);
+    };
+    return createClient(inProcessTransport({ handle, clock: this.clock, user }));
+  }
+
+  registerPath(path: string, handler: Handler): void {
+    this.#paths.set(path, handler);
+  }
+
+  registerSubresource(group: string, resource: string, subresource: string, handler: Handler): void {
+    for (const { row } of this.resources.all()) {
+      if (row.group !== group || row.resource !== resource) continue;
+      this.#handlers.set(`${group}/${row.version}/${resource}/${subresource}`, handler);
+    }
+  }
+
+  registerHealthCheck(check: HealthCheck): void {
+    this.#health.add(check);
+  }
+
+  ready(): Promise<void> {
+    return this.#starting;
+  }
+
+  async close(): Promise<void> {
+    this.#compaction.close();
+    this.#environment.close();
+  }
+
+  async #start(apiStore: ApiStore): Promise<void> {
+    this.#trustedAfter = apiStore.kind === 'objects' ? 0 : await trustStored(apiStore.store);
+    this.#started = true;
+  }
+
+  #pathHandler(path: string): Handler | undefined {
+    const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+    const exact =
+      this.#paths.get(path) ??
+      this.#paths.get(trimmed) ??
+      this.#health.handler(trimmed) ??
+      this.#documents.handler(trimmed);
+    if (exact) return exact;
+    let longest = '';
+    for (const prefix of this.#paths.keys()) {
+      if (prefix.endsWith('/') && path.startsWith(prefix) && prefix.length > longest.length) longest = prefix;
+    }
+    return this.#paths.get(longest);
+  }
+}
+
+type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form'>;
+
+function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
+  return apiStore.kind === 'objects'
+    ? createEnvironment({ ...settings, store: apiStore.store, form: objectForm })
+    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm });
+}

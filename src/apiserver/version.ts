@@ -1,0 +1,26 @@
+/** `/version`: clients derive from it what this server can do, so major and minor are those of the API it serves. */
+import type { Handler } from './request.ts';
+
+export const serverVersion = {
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: 'v1.36.2+coracle',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'none',
+  platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+} as const;
+
+const body = Buffer.from(`${JSON.stringify(serverVersion, undefined, 2)}\n`);
+
+export const versionHandler: Handler = async () => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: { kind: 'bytes', chunks: [body] },
+});

@@ -1,0 +1,183 @@
+/**
+ * One object at one revision, in as many forms as have been asked for: the decoded object, and its bytes per served version. An
+ * entry never changes; a write makes a new one. What is expensive is made on first use and shared by everybody after.
+ *
+ * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the `DecodedPool`, since whoever
+ * reads an object often writes it next.
+ */
+
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import { decodeStored, encodeObject } from '../encoding/json.ts';
+import type { ServedResource, StoredKind } from '../resources.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
+import type { ObjectForm } from './object-form.ts';
+
+/** What all entries of one resource share. */
+export interface EntryContext<V> {
+  readonly kind: StoredKind;
+  readonly form: ObjectForm<V>;
+  readonly envelope: Envelope;
+  readonly pool: DecodedPool;
+}
+
+export interface StoredVersion<V> {
+  readonly key: string;
+  readonly value: V;
+  readonly revision: number;
+  readonly createRevision: number;
+}
+
+export class CacheEntry<V = unknown> {
+  readonly key: string;
+  readonly revision: number;
+  readonly createRevision: number;
+  readonly #context: EntryContext<V>;
+  #value: V | undefined;
+  #object: KubeObject | undefined;
+  #bytes: Buffer | undefined;
+  #labels: Readonly<Record<string, string>> | undefined;
+  #fields: Readonly<Record<string, string>> | undefined;
+  #versions: Map<string, { object?: KubeObject; bytes?: Buffer }> | undefined;
+
+  /** `trusted`: the bytes were written by this very release, so they can be served as they are. */
+  constructor(context: EntryContext<V>, version: StoredVersion<V>, trusted: boolean) {
+    this.#context = context;
+    this.key = version.key;
+    this.revision = version.revision;
+    this.createRevision = version.createRevision;
+    const { form, envelope } = context;
+    if (!form.keepsObjects && trusted) {
+      const bytes = version.value as Uint8Array;
+      if (isCanonical(envelope, bytes)) {
+        this.#bytes = spliceRevision(envelope, bytes, version.revision);
+        return;
+      }
+    }
+    this.#value = version.value;
+  }
+
+  get namespace(): string {
+    const { kind } = this.#context;
+    if (!kind.namespaced) return '';
+    return this.key.slice(kind.prefix.length, this.key.indexOf('/', kind.prefix.length));
+  }
+
+  get name(): string {
+    return this.key.slice(this.key.lastIndexOf('/') + 1);
+  }
+
+  get labels(): Readonly<Record<string, string>> {
+    this.#labels ??= this.object().metadata.labels ?? noLabels;
+    return this.#labels;
+  }
+
+  /** Values of all fields that selectors may ask for, under the hub version's names. */
+  get fields(): Readonly<Record<string, string>> {
+    this.#fields ??= this.#context.kind.selectableFields(this.object());
+    return this.#fields;
+  }
+
+  /** The object in the hub version, with its resourceVersion; frozen. */
+  object(): KubeObject {
+    if (this.#object) return this.#object;
+    const { kind, form, pool } = this.#context;
+    const stored = this.#bytes ? decodeStored(kind, this.#bytes) : form.toObject(kind, this.#value as V);
+    const object = withRevision(stored, this.revision);
+    this.#object = form.keepsObjects ? Object.freeze(object) : deepFreeze(object);
+    if (!form.keepsObjects) pool.hold(this);
+    return object;
+  }
+
+  /** Lends the decoded object of a write, so that nobody has to decode what was just encoded. */
+  lend(object: KubeObject): void {
+    if (this.#object) return;
+    this.#object = withRevision(object, this.revision);
+    Object.freeze(this.#object);
+    if (!this.#context.form.keepsObjects) this.#context.pool.hold(this);
+  }
+
+  /** Drops the decoded object; it can always be decoded again. */
+  forgetObject(): void {
+    this.bytes();
+    this.#object = undefined;
+    for (const version of this.#versions?.values() ?? []) delete version.object;
+  }
+
+  /** Canonical JSON of the hub version, with its resourceVersion. */
+  bytes(): Buffer {
+    if (this.#bytes) return this.#bytes;
+    const { kind, form, envelope } = this.#context;
+    this.#bytes = form.keepsObjects
+      ? spliceRevision(envelope, form.toBytes(kind, this.#value as V), this.revision)
+      : spliceRevision(envelope, encodeObject(kind.type, form.toObject(kind, this.#value as V)), this.revision);
+    if (!form.keepsObjects) this.#value = undefined;
+    return this.#bytes;
+  }
+
+  /** The object in a served version; frozen. */
+  objectIn(resource: ServedResource): KubeObject {
+    if (!resource.conversion) return this.object();
+    const version = this.#version(resource);
+    version.object ??= deepFreeze(resource.conversion.fromHub(this.object()));
+    return version.object;
+  }
+
+  /** Canonical JSON in a served version. */
+  bytesIn(resource: ServedResource, envelope: Envelope): Buffer {
+    const { conversion } = resource;
+    if (!conversion) return this.bytes();
+    const version = this.#version(resource);
+    version.bytes ??= conversion.identity
+      ? replaceEnvelope(this.#context.envelope, envelope, this.bytes())
+      : encodeWithRevision(resource, envelope, this.objectIn(resource), this.revision);
+    return version.bytes;
+  }
+
+  #version(resource: ServedResource): { object?: KubeObject; bytes?: Buffer } {
+    this.#versions ??= new Map();
+    let version = this.#versions.get(resource.apiVersion);
+    if (!version) {
+      version = {};
+      this.#versions.set(resource.apiVersion, version);
+    }
+    return version;
+  }
+}
+
+/** Keeps at most `capacity` decoded objects, the most recently decoded ones. */
+export class DecodedPool {
+  readonly #capacity: number;
+  readonly #held: (CacheEntry | undefined)[] = [];
+  #next = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  hold(entry: CacheEntry<never> | CacheEntry): void {
+    this.#held[this.#next]?.forgetObject();
+    this.#held[this.#next] = entry as CacheEntry;
+    this.#next = (this.#next + 1) % this.#capacity;
+  }
+}
+
+const noLabels: Readonly<Record<string, string>> = Object.freeze({});
+
+export function withRevision(object: KubeObject, revision: number): KubeObject {
+  return { ...object, metadata: Object.freeze({ ...object.metadata, resourceVersion: String(revision) }) };
+}
+
+function encodeWithRevision(
+  resource: ServedResource,
+  envelope: Envelope,
+  object: KubeObject,
+  revision: number,
+): Buffer {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return spliceRevision(envelope, encodeObject(resource.type, { ...object, metadata }), revision);
+}
+
+export function contextOf<V>(kind: StoredKind, form: ObjectForm<V>, pool: DecodedPool): EntryContext<V> {
+  return { kind, form, envelope: envelopeOf(kind.hubApiVersion, kind.hub.kind), pool };
+}

@@ -1,0 +1,51 @@
+/**
+ * One change of one object, as all watchers of its resource see it. A frame (what one kind of watcher receives) is made on first
+ * use and shared: the encoding of an event is done once per served version and representation, however many watchers there are.
+ */
+import type { WatchFrame } from '../request.ts';
+import type { CacheEntry } from './cache-entry.ts';
+
+export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** In which form watchers receive objects: a served version as JSON, as a Table, as metadata only. Compared by identity. */
+export interface Representation {
+  /** `revision` differs from the entry's own for objects that are gone. */
+  frame(type: FrameType, entry: CacheEntry, revision: number): WatchFrame;
+  /** Tells how far the watch is; with `endsState` also that the initial state is complete. */
+  bookmark(revision: number, endsState?: boolean): WatchFrame;
+}
+
+export class CacheEvent {
+  /** Revision of the change. */
+  readonly revision: number;
+  /** What stands there now; undefined after a removal. */
+  readonly entry: CacheEntry | undefined;
+  /** What stood there before; undefined for a creation. */
+  readonly previous: CacheEntry | undefined;
+  #frames: { readonly representation: Representation; readonly type: FrameType; readonly frame: WatchFrame }[] = [];
+
+  constructor(revision: number, entry: CacheEntry | undefined, previous: CacheEntry | undefined) {
+    this.revision = revision;
+    this.entry = entry;
+    this.previous = previous;
+  }
+
+  get key(): string {
+    return (this.entry ?? this.previous)!.key;
+  }
+
+  frame(type: FrameType, representation: Representation): WatchFrame {
+    for (const made of this.#frames) {
+      if (made.representation === representation && made.type === type) return made.frame;
+    }
+    const entry = type === 'DELETED' ? (this.previous ?? this.entry)! : this.entry!;
+    const frame = representation.frame(type, entry, this.revision);
+    this.#frames.push({ representation, type, frame });
+    return frame;
+  }
+
+  /** Frames are shared by the watchers of the moment; those who come later have them made again. */
+  forgetFrames(): void {
+    this.#frames = [];
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * The present state of one resource in memory, and its changes as they happen: everything that is read or watched comes from here.
+ * Filled on first use from one consistent read of the store, kept current by the feed.
+ *
+ * Invariants: entries are those of `revision`, no older and no newer; each change reaches every watcher it concerns exactly once
+ * and in order; a watch that begins at a revision sees all that came after it, or is refused.
+ */
+
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { SortedMap } from '../../base/sorted-map.ts';
+import { type Entry, prefixEnd, type Store, type StoreEvent } from '../../storage/store.ts';
+import type { StoredKind } from '../resources.ts';
+import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
+import { CacheEvent } from './cache-event.ts';
+import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
+import { EventHistory } from './event-history.ts';
+import type { ObjectForm } from './object-form.ts';
+import { triggerField } from './selectable-fields.ts';
+import type { FeedSink, StoreFeed } from './store-feed.ts';
+import { WatcherIndex } from './watcher-index.ts';
+
+export interface ResourceCacheOptions<V> {
+  readonly kind: StoredKind;
+  readonly form: ObjectForm<V>;
+  readonly store: Store<V>;
+  readonly feed: StoreFeed<V>;
+  readonly pool: DecodedPool;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Values written after this revision are of this release's making and served as they are. */
+  readonly trustedAfter: number;
+}
+
+const pageSize = 5000;
+const bookmarkIntervalMs = 60_000;
+
+export class ResourceCache<V = unknown> implements FeedSink<V> {
+  readonly #options: ResourceCacheOptions<V>;
+  readonly #context: EntryContext<V>;
+  readonly #watchers: WatcherIndex;
+  /** Objects of writes under way, by the stored value: they spare the decoding of what was just encoded. */
+  readonly #lent = new Map<V, KubeObject>();
+  #entries = new SortedMap<CacheEntry<V>>();
+  #history = new EventHistory(0);
+  #loading: Promise<void> | undefined;
+  #loaded = false;
+  /** Raised when a filling under way has become worthless. */
+  #generation = 0;
+  #early: StoreEvent<V>[] = [];
+  #loadedRevision = 0;
+  #bookmarkTimer: Timer | undefined;
+
+  constructor(options: ResourceCacheOptions<V>) {
+    this.#options = options;
+    this.#context = contextOf(options.kind, options.form, options.pool);
+    this.#watchers = new WatcherIndex(triggerField(options.kind));
+  }
+
+  get kind(): StoredKind {
+    return this.#options.kind;
+  }
+
+  /** All changes up to here are in. */
+  get revision(): number {
+    return Math.max(this.#loadedRevision, this.#options.feed.revision);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get watcherCount(): number {
+    return this.#watchers.size;
+  }
+
+  /** Undefined when it is filled already, so that the usual case waits for nothing. */
+  ready(): Promise<void> | undefined {
+    if (this.#loaded) return undefined;
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  /** Resolves when the cache shows everything that was acknowledged before the call. */
+  async fresh(): Promise<void> {
+    const loading = this.ready();
+    if (loading) await loading;
+    const reached = this.#options.feed.reach(this.#options.store.revision);
+    if (reached) await reached;
+  }
+
+  /** Resolves when the cache shows this revision; undefined when it does already. Never before `ready`. */
+  reach(revision: number): Promise<void> | undefined {
+    return this.revision >= revision ? undefined : this.#options.feed.reach(revision);
+  }
+
+  get(key: string): CacheEntry | undefined {
+    return this.#entries.get(key) as CacheEntry | undefined;
+  }
+
+  /** Visits keys >= start and < end in order, until `visit` returns false. */
+  visit(start: string, end: string, visit: (entry: CacheEntry) => boolean | undefined): void {
+    this.#entries.visitBetween(start, end, visit as (entry: CacheEntry<V>) => boolean | undefined);
+  }
+
+  count(start: string, end: string): number {
+    return this.#entries.countBetween(start, end);
+  }
+
+  /** An entry for what was read from the store itself: the cached one where it is the same revision. */
+  entryOf(entry: Entry<V>): CacheEntry {
+    const cached = this.#entries.get(entry.key);
+    return (cached?.revision === entry.revision ? cached : this.#entry(entry)) as CacheEntry;
+  }
+
+  /** Lets the object of a write that is about to happen be used when its event comes. */
+  lend(value: V, object: KubeObject): void {
+    if (this.#loaded && !this.#options.form.keepsObjects) this.#lent.set(value, object);
+  }
+
+  /** The write failed, or its event never came. */
+  takeBack(value: V): void {
+    this.#lent.delete(value);
+  }
+
+  /** Live from now on; call `begin` or `replay` before anything else happens. */
+  watch(options: CacheWatcherOptions): CacheWatcher {
+    const watcher = new CacheWatcher(options);
+    watcher.onEnd(() => this.#watchers.remove(watcher));
+    this.#watchers.add(watcher);
+    if (watcher.wantsBookmarks) this.#armBookmarks();
+    return watcher;
+  }
+
+  /** The oldest revision from which a watch can begin. */
+  get oldestRevision(): number {
+    return this.#history.beginsAfter;
+  }
+
+  /** Offers a new watcher what happened after `revision`; false when some of it is forgotten. */
+  replay(watcher: CacheWatcher, revision: number): boolean {
+    const events = this.#history.after(revision);
+    if (!events) return false;
+    const { namespace, name } = watcher.selection;
+    for (const event of events) {
+      const subject = (event.entry ?? event.previous)!;
+      if (namespace && subject.namespace !== namespace) continue;
+      if (name !== undefined && subject.name !== name) continue;
+      watcher.offer(event);
+    }
+    return true;
+  }
+
+  apply(events: readonly StoreEvent<V>[]): void {
+    if (!this.#loaded) {
+      this.#early.push(...events);
+      return;
+    }
+    const changes: CacheEvent[] = [];
+    for (const event of events) {
+      const change = this.#change(event);
+      if (!change) continue;
+      this.#history.push(change);
+      this.#watchers.dispatch(change);
+      changes.push(change);
+    }
+    if (this.#watchers.size > 0)
+      this.#options.clock.soon(() => {
+        for (const change of changes) change.forgetFrames();
+      });
+  }
+
+  reset(): void {
+    this.#generation++;
+    this.#loaded = false;
+    this.#loading = undefined;
+    this.#early = [];
+    this.close();
+  }
+
+  /** Ends all watches. */
+  close(): void {
+    for (const watcher of [...this.#watchers.watchers()]) watcher.end();
+    this.#bookmarkTimer?.cancel();
+    this.#bookmarkTimer = undefined;
+  }
+
+  #change(event: StoreEvent<V>): CacheEvent | undefined {
+    const { key, revision } = event;
+    const previous = this.#entries.get(key);
+    if (event.type === 'remove') {
+      if (!previous) return undefined;
+      this.#entries.delete(key);
+      return new CacheEvent(revision, undefined, previous as CacheEntry);
+    }
+    const value = event.value as V;
+    const createRevision = previous?.createRevision ?? event.previous?.createRevision ?? revision;
+    const entry = this.#entry({ key, value, revision, createRevision });
+    const object = this.#lent.get(value);
+    if (object) {
+      this.#lent.delete(value);
+      entry.lend(object);
+    }
+    this.#entries.set(key, entry);
+    return new CacheEvent(revision, entry as CacheEntry, previous as CacheEntry | undefined);
+  }
+
+  #entry(entry: Entry<V>): CacheEntry<V> {
+    return new CacheEntry(this.#context, entry, entry.revision > this.#options.trustedAfter);
+  }
+
+  /** One consistent read in pages; what happens meanwhile waits in `#early` and is applied on top. */
+  async #load(): Promise<void> {
+    const { store, feed, kind, clock } = this.#options;
+    const generation = this.#generation;
+    feed.attach(kind.prefix, this);
+    const end = prefixEnd(kind.prefix);
+    const entries = new SortedMap<CacheEntry<V>>();
+    let start = kind.prefix;
+    let revision: number | undefined;
+    for (;;) {
+      const page = await store.range({ start, end, limit: pageSize, revision });
+      revision ??= page.revision;
+      for (const entry of page.entries) entries.set(entry.key, this.#entry(entry));
+      if (!page.more) break;
+      start = `${page.entries.at(-1)!.key}\0`;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+    }
+    if (generation !== this.#generation) {
+      await this.ready();
+      return;
+    }
+    this.#entries = entries;
+    this.#history = new EventHistory(revision);
+    this.#loadedRevision = revision;
+    this.#loaded = true;
+    const early = this.#early.filter((event) => event.revision > revision);
+    this.#early = [];
+    if (early.length > 0) this.apply(early);
+  }
+
+  #armBookmarks(): void {
+    this.#bookmarkTimer ??= this.#options.clock.after(bookmarkIntervalMs, () => {
+      this.#bookmarkTimer = undefined;
+      let wanted = false;
+      for (const watcher of this.#watchers.watchers()) {
+        if (!watcher.wantsBookmarks) continue;
+        wanted = true;
+        watcher.push(watcher.representation.bookmark(this.revision));
+      }
+      if (wanted) this.#armBookmarks();
+    });
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Puts an API server together: authentication, authorization and admission over one loopback client, what exists from the start, the
+ * way to kubelets, and the sockets. Embedded, in one process with its controllers, or alone: only the options differ.
+ */
+import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
+import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
+import { createAuthentication } from '../apiserver/authentication/authentication.ts';
+import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
+import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
+import type { InFlightLimits } from '../apiserver/flow-control.ts';
+import {
+  type ApiServer,
+  type ApiStore,
+  createApiServer,
+  type ListeningServer,
+  loopbackUser,
+  startHttpServer,
+} from '../apiserver/index.ts';
+import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
+import type { PortRange } from '../apiserver/services/node-ports.ts';
+import { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import { serviceHooks } from '../apiserver/services/service-hooks.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Client } from '../client/client.ts';
+import type { CertifiedKey } from '../pki/authority.ts';
+import type { TokenSigner } from '../pki/token-signer.ts';
+import { informerSet } from '../reconcile/informer-set.ts';
+
+export interface ApiServerTrust {
+  /** PEM of the authority that client certificates come from. */
+  readonly clientCaPem: string;
+  readonly serving: CertifiedKey;
+  readonly tokens: TokenSigner;
+  /** `--service-account-issuer`. */
+  readonly issuer: string;
+  readonly frontProxyCaPem?: string | undefined;
+}
+
+export interface ComposedApiServerOptions {
+  readonly store: ApiStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly trust: ApiServerTrust;
+  readonly listen: readonly { readonly host: string; readonly port: number }[];
+  /** What Pods reach the server by; absent: the `kubernetes` Service has no endpoints. */
+  readonly advertiseAddress?: string | undefined;
+  readonly serviceCidrs: readonly string[];
+  readonly nodePortRange?: PortRange | undefined;
+  readonly authorizationModes?: readonly AuthorizationMode[] | undefined;
+  readonly anonymous?: boolean | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly bootstrapTokens?: boolean | undefined;
+  readonly runtimeConfig?: Readonly<Record<string, boolean>> | undefined;
+  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
+  readonly enableAdmission?: readonly string[] | undefined;
+  readonly disableAdmission?: readonly string[] | undefined;
+  readonly tolerations?: DefaultTolerationOptions | undefined;
+  readonly inFlight?: InFlightLimits | undefined;
+  readonly eventTtlSeconds?: number | undefined;
+  /** Name in the identity Lease; absent: no such Lease. */
+  readonly hostname?: string | undefined;
+}
+
+export interface ComposedApiServer {
+  readonly server: ApiServer;
+  readonly http: ListeningServer;
+  readonly loopback: Client;
+  /** The port of the first address listened on. */
+  readonly port: number;
+  readonly bootstrap: Bootstrap;
+  /** Ends watches, lets requests under way finish, closes sockets. The store stays open: it is its owner's. */
+  close(): Promise<void>;
+}
+
+/** Resolves once the server listens and what others need to work (namespaces, rights) is there. */
+export async function startApiServer(options: ComposedApiServerOptions): Promise<ComposedApiServer> {
+  const { clock, random, log, trust } = options;
+  const stopping = new AbortController();
+  const server = compose(options, stopping.signal);
+  await server.ready();
+  const http = await startHttpServer({
+    handle: (request) => server.handle(request),
+    listen: options.listen,
+    certificate: trust.serving.certificatePem,
+    key: trust.serving.keyPem,
+    log,
+    clock,
+  });
+  const port = http.addresses[0]?.port ?? 0;
+  const loopback = server.client(loopbackUser);
+  const allocatorAddress = firstAddress(options.serviceCidrs[0] ?? '');
+  const bootstrap = startBootstrap({
+    client: loopback,
+    clock,
+    random,
+    log,
+    signal: stopping.signal,
+    service: {
+      clusterIP: allocatorAddress,
+      securePort: port,
+      ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
+    },
+    serviceCidrs: options.serviceCidrs,
+    trust: { clientCa: trust.clientCaPem },
+    ...(options.hostname ? { hostname: options.hostname } : {}),
+  });
+  const close = async () => {
+    stopping.abort(new Error('the API server is stopping'));
+    await server.close();
+    await http.close();
+  };
+  try {
+    await bootstrap.ready;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { server, http, loopback, port, bootstrap, close };
+}
+
+function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {
+  const { clock, random, log, trust } = options;
+  return createApiServer({
+    store: options.store,
+    clock,
+    random,
+    log,
+    resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
+    inFlight: options.inFlight,
+    eventTtlSeconds: options.eventTtlSeconds,
+    hooks: (client) => {
+      const allocator = new ServiceAllocator({
+        client,
+        random,
+        log,
+        serviceCidrs: options.serviceCidrs,
+        nodePortRange: options.nodePortRange,
+      });
+      return new Map([['services', serviceHooks(allocator)]]);
+    },
+    security: (client) => {
+      const informers = informerSet({ client, clock, random, log, signal });
+      const authentication = createAuthentication({
+        client,
+        informers,
+        clock,
+        log,
+        clientCa: () => trust.clientCaPem,
+        tokenVerifier: trust.tokens,
+        issuers: [trust.issuer],
+        apiAudiences: [trust.issuer],
+        bootstrapTokens: options.bootstrapTokens ?? true,
+        anonymous: options.anonymous,
+        tokenFile: options.tokenFile,
+      });
+      const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
+      const { authorizer, userRules, ruleResolver } = authorization;
+      const admission = createAdmission({
+        context: { client, informers, clock, random, log, authorizer },
+        ruleResolver,
+        enable: options.enableAdmission,
+        disable: options.disableAdmission,
+        tolerations: options.tolerations,
+      });
+      const handlers = reviewHandlers({
+        authentication,
+        authorizer,
+        userRules,
+        clock,
+        admission: () => admission,
+        tokenRequest: { client, random, signer: trust.tokens, issuer: trust.issuer, apiAudiences: [trust.issuer] },
+      });
+      return { authenticate: (request) => authentication.authenticate(request), authorizer, admission, handlers };
+    },
+  });
+}
+
+/** The address that the `kubernetes` Service gets: the first one of the range after the network's own. */
+export function firstAddress(cidr: string): string {
+  const [network = ''] = cidr.split('/');
+  if (network.includes(':')) return network.endsWith('::') ? `${network}1` : network;
+  const parts = network.split('.').map(Number);
+  const value = ((parts[0]! << 24) | (parts[1]! << 16) | (parts[2]! << 8) | parts[3]!) + 1;
+  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+}

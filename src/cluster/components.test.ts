@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../base/log.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Components } from './components.ts';
+
+test('a component that fails is started again, later each time, and its old signal is aborted', async () => {
+  const clock = new FakeClock();
+  const components = new Components(clock, silentLog);
+  const signals: AbortSignal[] = [];
+  components.run('fragile', async (signal) => {
+    signals.push(signal);
+    throw new Error('broken');
+  });
+  await clock.advance(0);
+  assert.equal(signals.length, 1);
+  await clock.advance(1000);
+  assert.equal(signals.length, 2);
+  assert.ok(signals[0]?.aborted);
+  await clock.advance(1999);
+  assert.equal(signals.length, 2);
+  await clock.advance(1);
+  assert.equal(signals.length, 3);
+  await components.stop();
+  assert.equal(clock.pending, 0);
+});
+
+test('one that fails ends nobody else, and stopping waits for all', async () => {
+  const clock = new FakeClock();
+  const components = new Components(clock, silentLog);
+  let ended = false;
+  components.run('fragile', () => Promise.reject(new Error('broken')));
+  components.run('steady', async (signal) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    ended = true;
+  });
+  await clock.advance(10_000);
+  assert.equal(ended, false);
+  await components.stop();
+  assert.equal(ended, true);
+});

@@ -1,0 +1,62 @@
+/**
+ * Runs components beside one another until they are stopped. One that fails is started again after a pause that grows with every
+ * failure in a row; its failure is told in the log and ends nobody else.
+ */
+import { messageOf } from '../apimachinery/status.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+
+const firstPauseMs = 1000;
+const longestPauseMs = 30_000;
+/** Having run so long, a component counts as healthy, and the next failure as its first. */
+const healthyAfterMs = 60_000;
+
+export class Components {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Aborted when the components must stop. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** `start` is called again after a failure; the signal it gets is aborted when its run is over. */
+  run(name: string, start: (signal: AbortSignal) => Promise<void>): void {
+    const running = this.#supervise(name, start).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves when all have ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('stopping'));
+    await Promise.all(this.#running);
+  }
+
+  async #supervise(name: string, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this;
+    let pauseMs = firstPauseMs;
+    while (!signal.aborted) {
+      const run = new AbortController();
+      const startedMs = this.#clock.monotonic();
+      try {
+        await start(AbortSignal.any([signal, run.signal]));
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        // What the failed run left behind (informers, timers) ends before the next begins.
+        run.abort(error);
+        if (this.#clock.monotonic() - startedMs > healthyAfterMs) pauseMs = firstPauseMs;
+        this.#log.error(`${name} failed and is started again`, { error: messageOf(error), pauseMs });
+        await sleep(this.#clock, pauseMs, signal).catch(() => {});
+        pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+      }
+    }
+  }
+}

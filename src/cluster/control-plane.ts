@@ -1,0 +1,147 @@
+/**
+ * The control plane in one process: the API server, and beside it the controllers and the scheduler, which call it directly, each as
+ * its own user with its own rights. Over a store of the caller's; what lasts is in the store and in the key files.
+ */
+import type { ApiStore } from '../apiserver/index.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Client } from '../client/client.ts';
+import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
+import { runControllerManager } from '../controllers/controllers.ts';
+import type { KeySource } from '../pki/keys.ts';
+import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
+import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import { runScheduler } from '../scheduler/scheduler.ts';
+import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
+import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
+import { Components } from './components.ts';
+
+export interface ControlPlaneOptions
+  extends Pick<
+    ComposedApiServerOptions,
+    | 'runtimeConfig'
+    | 'featureGates'
+    | 'advertiseAddress'
+    | 'hostname'
+    | 'serviceCidrs'
+    | 'listen'
+    | 'authorizationModes'
+  > {
+  readonly store: ApiStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly keys: KeySource;
+  readonly keyFiles: KeyFiles;
+  readonly log: Log;
+  /** Ranges that Nodes get their Pods' addresses from. */
+  readonly clusterCidrs: readonly string[];
+  /** As `--controllers`; default `*`. */
+  readonly controllers?: readonly string[];
+  /** Default true. */
+  readonly scheduler?: boolean;
+  /** Services that a cluster with real nodes has: its name server. Default false. */
+  readonly addons?: boolean;
+}
+
+export interface ControlPlane {
+  /** By the first address listened on. */
+  readonly url: string;
+  readonly pki: ClusterPki;
+  readonly apiServer: ComposedApiServer;
+  /** Of the administrator. */
+  readonly admin: Client;
+  /** Of any user, without asking for credentials. */
+  client(user: { readonly name: string; readonly groups: readonly string[] }): Client;
+  /** For this address of the server; default `url`. */
+  adminKubeconfig(server?: string): string;
+  close(): Promise<void>;
+}
+
+/** A kubeconfig for the cluster's administrator. */
+export function adminKubeconfig(pki: ClusterPki, server: string): string {
+  const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
+  const user = certificateUser(certificatePem, keyPem);
+  const caPem = pki.authority.certificatePem;
+  return formatKubeconfig(kubeconfigOf({ name: 'coracle', server, caPem, user, userName: 'coracle-admin' }));
+}
+
+/** Issuer of service account tokens, as Pods see the server. */
+export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
+
+const authenticated = 'system:authenticated';
+
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { clock, random, log } = options;
+  const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
+  const hosts = options.listen.map(({ host }) => host);
+  const serving = pki.apiServer(options.hostname ? [options.hostname] : [], [
+    ...hosts,
+    ...(options.advertiseAddress ? [options.advertiseAddress] : []),
+    ...options.serviceCidrs.map(firstAddress),
+  ]);
+  const signingKeyPem = pki.serviceAccountKeyPem;
+  const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
+  // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
+  const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
+  const apiServer = await startApiServer({
+    ...options,
+    trust: {
+      clientCaPem: pki.authority.certificatePem,
+      serving,
+      tokens,
+      issuer: serviceAccountIssuer,
+      frontProxyCaPem: pki.frontProxyAuthority.certificatePem,
+    },
+  });
+  const { server } = apiServer;
+  const components = new Components(clock, log);
+  const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
+  const client = (name: string, groups: readonly string[] = []) =>
+    server.client({ name, groups: [...groups, authenticated] });
+  const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
+    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+  components.run('kube-controller-manager', (signal) => {
+    const shared = contextOf('system:kube-controller-manager', signal);
+    return runControllerManager(shared, {
+      controllers: options.controllers ?? ['*'],
+      contextFor: (account) => contextOfAccount(shared, client, account),
+      rootCA: pki.authority.certificatePem,
+      signLegacyToken: (claims) => legacyTokens.sign(claims),
+      certificateAuthority: pki.authority,
+      nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
+      // One API server: nobody else can still be creating in a namespace that is going.
+      namespaceDeletionGraceMs: 0,
+    });
+  });
+  if (options.scheduler !== false)
+    components.run('kube-scheduler', (signal) => runScheduler(contextOf('system:kube-scheduler', signal)));
+  return {
+    url,
+    pki,
+    apiServer,
+    admin: client('kubernetes-admin', ['system:masters']),
+    client: (user) => server.client(user),
+    adminKubeconfig: (address) => adminKubeconfig(pki, address ?? url),
+    async close() {
+      await components.stop();
+      await apiServer.close();
+    },
+  };
+}
+
+/** A controller's own context: its service account's rights, the manager's informers. */
+function contextOfAccount(
+  shared: ComponentContext,
+  clientOf: (name: string, groups: readonly string[]) => Client,
+  account: string,
+): ComponentContext {
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
+  const client = clientOf(`system:serviceaccount:kube-system:${account}`, groups);
+  const { clock, random, informers, signal } = shared;
+  return componentContext({ client, clock, random, log: shared.log.child({ controller: account }), signal, informers });
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host;
+}

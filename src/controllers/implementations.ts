@@ -1,0 +1,117 @@
+/**
+ * How each controller is started: its function, what it takes from the manager's options, and as whom it acts. A controller of
+ * upstream's table that is missing here is not built.
+ */
+import { legacyTokenClaims } from '../pki/service-account-token.ts';
+import type { ComponentContext } from '../reconcile/component.ts';
+import { runCertificateApprovingController } from './certificatesigningrequest/approving-controller.ts';
+import { runCertificateCleanerController } from './certificatesigningrequest/cleaner-controller.ts';
+import { runCertificateSigningController } from './certificatesigningrequest/signing-controller.ts';
+import { runDaemonSetController } from './daemonset/daemonset-controller.ts';
+import { runDeploymentController } from './deployment/deployment-controller.ts';
+import { runEndpointsController } from './endpoints/endpoints-controller.ts';
+import { runEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { runGarbageCollectorController } from './garbage-collector/garbage-collector-controller.ts';
+import { runJobController } from './job/job-controller.ts';
+import { runNamespaceController } from './namespace/namespace-controller.ts';
+import { runNodeIpamController } from './node-ipam/node-ipam-controller.ts';
+import { runNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
+import type { ControllerManagerOptions } from './options.ts';
+import { runPodGarbageCollectorController } from './pod-garbage-collector/pod-garbage-collector-controller.ts';
+import { runReplicaSetController } from './replicaset/replicaset-controller.ts';
+import { runReplicationControllerController } from './replicationcontroller/replicationcontroller-controller.ts';
+import { runRootCACertificatePublisherController } from './root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts';
+import { runServiceAccountController } from './serviceaccount/serviceaccount-controller.ts';
+import { runServiceAccountTokenController } from './serviceaccount-token/serviceaccount-token-controller.ts';
+import { runTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
+import { runTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
+
+export interface Implementation {
+  readonly serviceAccount: string;
+  readonly run: (context: ComponentContext, options: ControllerManagerOptions) => Promise<void>;
+}
+
+type Runner = (context: ComponentContext, options: { readonly workers?: number | undefined }) => Promise<void>;
+
+/** A controller that takes nothing but its number of workers. */
+function plain(name: string, serviceAccount: string, run: Runner): readonly [string, Implementation] {
+  return [name, { serviceAccount, run: (context, options) => run(context, { workers: options.workers?.[name] }) }];
+}
+
+function of(name: string, serviceAccount: string, run: Implementation['run']): readonly [string, Implementation] {
+  return [name, { serviceAccount, run }];
+}
+
+/** For a controller that cannot work without what it was not given. */
+async function notStarted(context: ComponentContext, controller: string, missing: string): Promise<void> {
+  context.log.warn('controller is not started', { controller, missing });
+}
+
+export const implementations: Readonly<Record<string, Implementation>> = Object.fromEntries([
+  plain('deployment-controller', 'deployment-controller', runDeploymentController),
+  plain('replicaset-controller', 'replicaset-controller', runReplicaSetController),
+  plain('replicationcontroller-controller', 'replication-controller', runReplicationControllerController),
+  plain('daemonset-controller', 'daemon-set-controller', runDaemonSetController),
+  plain('job-controller', 'job-controller', runJobController),
+  plain('ttl-after-finished-controller', 'ttl-after-finished-controller', runTtlAfterFinishedController),
+  plain('endpoints-controller', 'endpoint-controller', runEndpointsController),
+  of('endpointslice-controller', 'endpointslice-controller', (context, { maxEndpointsPerSlice, workers }) =>
+    runEndpointSliceController(context, { maxEndpointsPerSlice, workers: workers?.['endpointslice-controller'] }),
+  ),
+  of('namespace-controller', 'namespace-controller', (context, { namespaceDeletionGraceMs, workers }) =>
+    runNamespaceController(context, {
+      deletionGraceMs: namespaceDeletionGraceMs,
+      workers: workers?.['namespace-controller'],
+    }),
+  ),
+  of('garbage-collector-controller', 'generic-garbage-collector', (context, { garbageCollection, workers }) =>
+    runGarbageCollectorController(context, {
+      enabled: garbageCollection,
+      workers: workers?.['garbage-collector-controller'],
+    }),
+  ),
+  of('serviceaccount-controller', 'service-account-controller', (context) => runServiceAccountController(context)),
+  of(
+    'serviceaccount-token-controller',
+    'service-account-controller',
+    async (context, { signLegacyToken, rootCA, workers }) => {
+      if (!signLegacyToken)
+        return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');
+      await runServiceAccountTokenController(context, {
+        workers: workers?.['serviceaccount-token-controller'],
+        rootCA,
+        issueToken: (of) => signLegacyToken(legacyTokenClaims(of)),
+      });
+    },
+  ),
+  of('root-ca-certificate-publisher-controller', 'root-ca-cert-publisher', async (context, { rootCA }) => {
+    if (!rootCA) return await notStarted(context, 'root-ca-certificate-publisher-controller', 'a root certificate');
+    await runRootCACertificatePublisherController(context, { rootCA });
+  }),
+  of('node-lifecycle-controller', 'node-controller', (context, { nodeLifecycle }) =>
+    runNodeLifecycleController(context, nodeLifecycle),
+  ),
+  of('taint-eviction-controller', 'node-controller', (context) => runTaintEvictionController(context)),
+  of('node-ipam-controller', 'node-controller', async (context, { nodeIpam }) => {
+    if (nodeIpam) await runNodeIpamController(context, nodeIpam);
+  }),
+  of('pod-garbage-collector-controller', 'pod-garbage-collector', (context, { terminatedPodThreshold }) =>
+    runPodGarbageCollectorController(context, { terminatedThreshold: terminatedPodThreshold }),
+  ),
+  of('certificatesigningrequest-approving-controller', 'certificate-controller', (context) =>
+    runCertificateApprovingController(context),
+  ),
+  of('certificatesigningrequest-cleaner-controller', 'certificate-controller', (context) =>
+    runCertificateCleanerController(context),
+  ),
+  of('certificatesigningrequest-signing-controller', 'certificate-controller', async (context, options) => {
+    const { certificateAuthority: all, signers } = options;
+    if (!all && !signers) {
+      return await notStarted(context, 'certificatesigningrequest-signing-controller', 'a certificate authority');
+    }
+    await runCertificateSigningController(context, {
+      authorities: { apiServerClient: all, kubeletClient: all, kubeletServing: all, legacyUnknown: all, ...signers },
+      durationSeconds: options.certificateDurationSeconds,
+    });
+  }),
+]);

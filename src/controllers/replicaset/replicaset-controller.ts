@@ -1,0 +1,19 @@
+/**
+ * Keeps each ReplicaSet's number of Pods. The loop itself is `shared/replication.ts`; this file says what a ReplicaSet is to it.
+ */
+import { type ReplicaSet, replicaSets } from '../../api/gen/apps-v1.ts';
+import { labelMatcherOf } from '../../apimachinery/labels.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
+import { type ReplicationKind, type ReplicationOptions, runReplication } from '../shared/replication.ts';
+
+const kind: ReplicationKind<ReplicaSet> = {
+  controllerName: 'replicaset-controller',
+  eventSource: 'replicaset-controller',
+  type: replicaSets,
+  selectorOf: (replicaSet) => labelMatcherOf(replicaSet.spec.selector),
+  reportsTerminating: true,
+};
+
+export function runReplicaSetController(context: ComponentContext, options: ReplicationOptions = {}): Promise<void> {
+  return runReplication(context, kind, options);
+}

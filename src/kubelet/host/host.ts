@@ -1,0 +1,121 @@
+/**
+ * The machine under a node, as the kubelet needs it: facts, files, volumes, cgroups and the network that probes use. `linux-host.ts`
+ * is the real one; `simulated-host.ts` touches nothing, so that thousands of nodes fit into one process on virtual time.
+ */
+import type { Container, Pod, PodQOSClass, Probe } from '../../api/gen/core-v1.ts';
+import type { LogRecord } from '../logs/container-log.ts';
+import type { ContainerStatus, LinuxResources, Mount } from '../runtime/runtime.ts';
+import type { VolumePayload } from '../volumes/payload.ts';
+
+export interface MachineFacts {
+  readonly cpuCount: number;
+  readonly memoryBytes: number;
+  readonly hugepages: Readonly<Record<string, number>>;
+  readonly ephemeralStorageBytes: number;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly operatingSystem: string;
+  readonly architecture: string;
+  readonly swapBytes: number;
+}
+
+export interface FilesystemSpace {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+export interface MachineUsage {
+  readonly memoryAvailableBytes: number;
+  readonly nodefs: FilesystemSpace;
+  readonly imagefs: FilesystemSpace;
+  readonly pidsMax: number;
+  readonly pidsUsed: number;
+}
+
+/** Volumes of a Pod on the node. */
+export interface PodVolumes {
+  /** Makes or refreshes one volume; where containers mount it from. */
+  mount(pod: Pod, payload: VolumePayload): Promise<string>;
+  /** Host path of a `subPath` in a mounted volume, made when missing; never outside the volume. */
+  subPath(pod: Pod, volumePath: string, subPath: string): Promise<string>;
+  unmountAll(podUid: string): Promise<void>;
+}
+
+export interface PodCgroups {
+  /** What sandboxes name as their parent. */
+  parentOf(pod: Pod): string;
+  /** Makes the Pod's cgroup with its limits, or updates them. */
+  ensure(pod: Pod, resources: LinuxResources): Promise<void>;
+  remove(podUid: string, qos: PodQOSClass): Promise<void>;
+}
+
+export interface PodFiles {
+  logDirectory(pod: Pod): string;
+  /** Makes the Pod's folders. */
+  prepare(pod: Pod): Promise<void>;
+  prepareContainer(pod: Pod, container: Container, attempt: number): Promise<void>;
+  /** Writes the Pod's `/etc/hosts`; mount of it, or undefined where there are no files. */
+  hosts(pod: Pod, content: string): Promise<Mount | undefined>;
+  hostEtcHosts(): Promise<string>;
+  resolvConf(path: string): Promise<string>;
+  terminationLog(pod: Pod, container: Container): Promise<Mount | undefined>;
+  /** Of an exited container, by its termination message path and policy. */
+  terminationMessage(container: ContainerStatus): Promise<string | undefined>;
+  /** For collectors that look for logs by container name. */
+  linkLog(pod: Pod, container: Container, containerId: string, attempt: number): Promise<void>;
+  unlinkLog(container: ContainerStatus): Promise<void>;
+  removePod(podUid: string): Promise<void>;
+  removeLogs(pod: Pod): Promise<void>;
+  /** Pods that have a folder. */
+  podUids(): Promise<readonly string[]>;
+}
+
+export interface LogReading {
+  /** Begin that many records before the end. */
+  readonly tail?: number | undefined;
+  /** Wait for more until the container has ended. */
+  readonly follow: boolean;
+  isRunning(): Promise<boolean>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ContainerLogs {
+  /** Records of the log at that path, as the container's status names it. */
+  read(path: string, reading: LogReading): AsyncIterable<LogRecord>;
+}
+
+export type ProbeOutcome = { readonly result: 'success' | 'failure' | 'unknown'; readonly output: string };
+
+export interface NetworkProber {
+  http(target: HttpTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome>;
+  tcp(host: string, port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome>;
+  grpc(host: string, port: number, service: string, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome>;
+}
+
+export interface HttpTarget {
+  readonly url: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export type HttpGet = NonNullable<Probe['httpGet']>;
+
+export interface NodeHost {
+  facts(): Promise<MachineFacts>;
+  usage(): Promise<MachineUsage>;
+  /** The machine's own addresses, the one of the default route first; one per family. */
+  addresses(): readonly string[];
+  /** Calls back when a file of the folder changes, until the signal is aborted. */
+  watchDirectory(path: string, onChange: () => void, signal: AbortSignal): void;
+  /** The files of a folder with their contents; empty when it does not exist. */
+  readDirectory(path: string): Promise<readonly { readonly name: string; readonly content: string }[]>;
+  readonly volumes: PodVolumes;
+  readonly cgroups: PodCgroups;
+  readonly files: PodFiles;
+  readonly network: NetworkProber;
+  readonly logs: ContainerLogs;
+}

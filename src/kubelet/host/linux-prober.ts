@@ -1,0 +1,181 @@
+/** Probes over the network, in upstream's words. Certificates are not verified and redirects to another host not followed. */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
+
+const maxBodyBytes = 10 * 1024;
+const maxRedirects = 10;
+
+export class LinuxProber implements NetworkProber {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async http(target: HttpTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+    const started = new URL(target.url);
+    let url = started;
+    const limit = this.#limit(timeoutMs, signal);
+    try {
+      for (let hops = 0; ; hops++) {
+        const { status, body, location } = await get(url, target, limit.signal);
+        if (status >= 200 && status < 300) return { result: 'success', output: body };
+        if (status < 300 || status >= 400)
+          return { result: 'failure', output: `HTTP probe failed with statuscode: ${status}` };
+        const next = location ? new URL(location, url) : undefined;
+        // A redirect to elsewhere shows that the server answers; what is there is not asked.
+        if (!next || next.hostname !== started.hostname)
+          return { result: 'success', output: 'Probe terminated redirects' };
+        if (hops >= maxRedirects)
+          return {
+            result: 'failure',
+            output: `Get ${JSON.stringify(target.url)}: stopped after ${maxRedirects} redirects`,
+          };
+        url = next;
+      }
+    } catch (error) {
+      const reason = limit.timedOut()
+        ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+        : dialError(error, started.hostname, portOf(started));
+      return { result: 'failure', output: `Get ${JSON.stringify(target.url)}: ${reason}` };
+    } finally {
+      limit.end();
+    }
+  }
+
+  async tcp(host: string, port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+    const limit = this.#limit(timeoutMs, signal);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const socket = connect({ host, port, signal: limit.signal });
+        socket.once('connect', () => {
+          socket.destroy();
+          resolve();
+        });
+        socket.once('error', reject);
+      });
+      return { result: 'success', output: '' };
+    } catch (error) {
+      const reason = limit.timedOut() ? `dial tcp ${address(host, port)}: i/o timeout` : dialError(error, host, port);
+      return { result: 'failure', output: reason };
+    } finally {
+      limit.end();
+    }
+  }
+
+  async grpc(
+    host: string,
+    port: number,
+    service: string,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome> {
+    const limit = this.#limit(timeoutMs, signal);
+    try {
+      const status = await grpcHealth(address(host, port), service, limit.signal);
+      if (status === 1) return { result: 'success', output: 'service is healthy' };
+      return { result: 'failure', output: `service unhealthy (responded with "${servingStatuses[status] ?? status}")` };
+    } catch (error) {
+      if (limit.timedOut())
+        return {
+          result: 'failure',
+          output: `timeout: failed to connect service ${JSON.stringify(address(host, port))} within ${timeoutMs / 1000}s: context deadline exceeded`,
+        };
+      return {
+        result: 'failure',
+        output: `error: health rpc probe failed: ${error instanceof Error ? error.message : String(error)}`,
+      };
+    } finally {
+      limit.end();
+    }
+  }
+
+  #limit(timeoutMs: number, signal: AbortSignal) {
+    const timeout = new AbortController();
+    const timer = this.#clock.after(timeoutMs, () => timeout.abort());
+    return {
+      signal: AbortSignal.any([timeout.signal, signal]),
+      timedOut: () => timeout.signal.aborted && !signal.aborted,
+      end: () => timer.cancel(),
+    };
+  }
+}
+
+const portOf = (url: URL) => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+const address = (host: string, port: number) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
+
+const dialReasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connect: connection refused',
+  EHOSTUNREACH: 'connect: no route to host',
+  ENETUNREACH: 'connect: network is unreachable',
+  ETIMEDOUT: 'i/o timeout',
+};
+
+function dialError(error: unknown, host: string, port: number): string {
+  const { code = '', message = String(error) } = error as { code?: string; message?: string };
+  if (code === 'ECONNRESET')
+    return message === 'socket hang up' ? 'EOF' : `read tcp ${address(host, port)}: read: connection reset by peer`;
+  const reason = dialReasons[code];
+  return reason ? `dial tcp ${address(host, port)}: ${reason}` : message;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly location: string | undefined;
+}
+
+function get(url: URL, target: HttpTarget, signal: AbortSignal): Promise<Answer> {
+  const headers: Record<string, string> = {};
+  for (const { name, value } of target.headers) headers[name] = value;
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers, signal, agent: false, rejectUnauthorized: false }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const done = () => {
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(chunks).subarray(0, maxBodyBytes).toString(),
+          location: response.headers.location,
+        });
+        response.destroy();
+      };
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length >= maxBodyBytes) done();
+      });
+      response.on('end', done);
+      response.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
+
+/** `grpc.health.v1.Health/Check`: the request's only field is the service, the answer's the status. */
+async function grpcHealth(target: string, service: string, signal: AbortSignal): Promise<number> {
+  const grpc = await import('@grpc/grpc-js');
+  const client = new grpc.Client(target, grpc.credentials.createInsecure());
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      const encode = (name: string) =>
+        name === ''
+          ? Buffer.alloc(0)
+          : Buffer.concat([Buffer.from([0x0a, Buffer.byteLength(name)]), Buffer.from(name)]);
+      const decode = (bytes: Buffer) => (bytes[0] === 0x08 ? (bytes[1] ?? 0) : 0);
+      const call = client.makeUnaryRequest('/grpc.health.v1.Health/Check', encode, decode, service, (error, status) =>
+        error ? reject(error) : resolve(status ?? 0),
+      );
+      signal.addEventListener('abort', () => call.cancel(), { once: true });
+    });
+  } finally {
+    client.close();
+  }
+}

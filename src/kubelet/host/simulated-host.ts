@@ -1,0 +1,93 @@
+/**
+ * A machine that is not there: facts as given, files and volumes that exist by name only, probes that succeed. Volumes still have to
+ * resolve, so a Pod whose ConfigMap is missing waits here as it would on a real node.
+ */
+import { formatMicroTime } from '../../apimachinery/time.ts';
+import type { LogEntry } from '../runtime/simulated/simulated-runtime.ts';
+import type { MachineFacts, NodeHost, ProbeOutcome } from './host.ts';
+
+export interface SimulatedHostOptions {
+  readonly facts?: Partial<MachineFacts> | undefined;
+  readonly addresses?: readonly string[] | undefined;
+  /** Answers of probes over the network; default: success. */
+  readonly probe?: ((target: string) => ProbeOutcome) | undefined;
+  /** Lines of a container's log by its path, as `SimulatedRuntime.logOf` gives them. */
+  readonly logOf?: ((path: string) => readonly LogEntry[] | undefined) | undefined;
+}
+
+const gibibyte = 1024 ** 3;
+
+const defaultFacts: MachineFacts = {
+  cpuCount: 8,
+  memoryBytes: 32 * gibibyte,
+  hugepages: {},
+  ephemeralStorageBytes: 100 * gibibyte,
+  machineId: '00000000000000000000000000000000',
+  systemUuid: '00000000-0000-0000-0000-000000000000',
+  bootId: '00000000-0000-0000-0000-000000000000',
+  kernelVersion: '6.12.0-simulated',
+  osImage: 'Simulated Linux',
+  operatingSystem: 'linux',
+  architecture: 'amd64',
+  swapBytes: 0,
+};
+
+export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
+  const facts = { ...defaultFacts, ...options.facts };
+  const probe = options.probe ?? ((): ProbeOutcome => ({ result: 'success', output: '' }));
+  const half = {
+    capacityBytes: facts.ephemeralStorageBytes,
+    availableBytes: facts.ephemeralStorageBytes / 2,
+    inodes: 1e6,
+    inodesFree: 5e5,
+  };
+  return {
+    facts: async () => facts,
+    usage: async () => ({
+      memoryAvailableBytes: facts.memoryBytes / 2,
+      nodefs: half,
+      imagefs: half,
+      pidsMax: 32_768,
+      pidsUsed: 100,
+    }),
+    addresses: () => options.addresses ?? ['192.0.2.1'],
+    watchDirectory() {},
+    readDirectory: async () => [],
+    volumes: {
+      mount: async (pod, { name }) => `/var/lib/kubelet/pods/${pod.metadata.uid}/volumes/${name}`,
+      subPath: async (_pod, volumePath, subPath) => `${volumePath}/${subPath}`,
+      unmountAll: async () => {},
+    },
+    cgroups: { parentOf: () => '', ensure: async () => {}, remove: async () => {} },
+    files: {
+      logDirectory: (pod) => `/var/log/pods/${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}`,
+      prepare: async () => {},
+      prepareContainer: async () => {},
+      hosts: async () => undefined,
+      hostEtcHosts: async () => '',
+      resolvConf: async () => '',
+      terminationLog: async () => undefined,
+      terminationMessage: async (container) => container.message || undefined,
+      linkLog: async () => {},
+      unlinkLog: async () => {},
+      removePod: async () => {},
+      removeLogs: async () => {},
+      podUids: async () => [],
+    },
+    network: {
+      http: async ({ url }) => probe(url),
+      tcp: async (host, port) => probe(`${host}:${port}`),
+      grpc: async (host, port) => probe(`${host}:${port}`),
+    },
+    logs: {
+      async *read(path, { tail }) {
+        const entries = options.logOf?.(path) ?? [];
+        for (const { atMs, stream, text } of tail === undefined
+          ? entries
+          : entries.slice(entries.length - Math.min(tail, entries.length))) {
+          yield { time: formatMicroTime(atMs), stream, isPartial: false, content: Buffer.from(text) };
+        }
+      },
+    },
+  };
+}

@@ -1,0 +1,322 @@
+/**
+ * The kubelet: makes its machine a Node, runs the Pods that are bound to it and tells the API server how they fare. It knows the
+ * cluster only through its client, and the machine only through a `ContainerRuntime` and a `NodeHost`; what runs keeps running
+ * while the API server is away, and when the kubelet itself ends.
+ */
+import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
+import { messageOf, notFound } from '../apimachinery/status.ts';
+import type { ComponentContext } from '../reconcile/component.ts';
+import { Backoff } from './backoff.ts';
+import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import type { MachineFacts, NodeHost } from './host/host.ts';
+import { ImagePuller } from './images/image-puller.ts';
+import type { LogOptions } from './logs/container-log.ts';
+import { podLog } from './logs/pod-logs.ts';
+import { keepNodeLease } from './node/node-lease.ts';
+import { NodeReporter } from './node/node-reporter.ts';
+import { newNode, registerNode } from './node/registration.ts';
+import { LifecycleWatch } from './pods/lifecycle-watch.ts';
+import type { PodServices } from './pods/pod-services.ts';
+import type { PodWorker } from './pods/pod-worker.ts';
+import { byAge, PodWorkers } from './pods/pod-workers.ts';
+import { isMirrorPod, StaticPods } from './pods/static-pods.ts';
+import { StatusWriter } from './pods/status-writer.ts';
+import { Prober } from './probes/prober.ts';
+import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
+import { ReferencedObjects } from './volumes/referenced-objects.ts';
+import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
+
+export interface KubeletOptions {
+  readonly nodeName: string;
+  /** As the machine calls itself; default: the node's name. */
+  readonly hostname?: string | undefined;
+  readonly runtime: ContainerRuntime;
+  readonly host: NodeHost;
+  readonly configuration?: Partial<KubeletConfiguration> | undefined;
+  /** Upstream's version that is told to users. */
+  readonly version?: string | undefined;
+  /**
+   * Keep a watch open for each ConfigMap and Secret in use, and for all Services. Simulated nodes do without: they ask once a minute,
+   * and give containers no variables for Services.
+   */
+  readonly watches?: boolean | undefined;
+}
+
+/** A running kubelet, as its server and its tests see it. */
+export interface Kubelet {
+  readonly nodeName: string;
+  readonly configuration: KubeletConfiguration;
+  readonly runtime: ContainerRuntime;
+  readonly host: NodeHost;
+  readonly workers: PodWorkers;
+  /** The Node as it was last posted. */
+  readonly node: Node | undefined;
+  /** Whether the Node is Ready. */
+  readonly isReady: boolean;
+  /** All Pods of this node with their newest status. */
+  pods(): readonly Pod[];
+  pod(namespace: string, name: string): Pod | undefined;
+  worker(namespace: string, name: string): PodWorker | undefined;
+  /** The newest running container of that name. */
+  runningContainer(namespace: string, name: string, container: string): string | undefined;
+  /** The sandbox that ports are forwarded to. */
+  readySandbox(namespace: string, name: string): string | undefined;
+  /** Bytes of a container's log. Throws a `StatusError` in upstream's words when there is none. */
+  containerLog(
+    pod: { readonly namespace: string; readonly name: string },
+    container: string,
+    options?: LogOptions & { readonly signal?: AbortSignal | undefined },
+  ): Promise<AsyncIterable<Uint8Array>>;
+  /** Resolves when the context's signal is aborted and all loops have ended. Containers go on. */
+  readonly done: Promise<void>;
+}
+
+const stalePlegMs = 180_000;
+
+/** Resolves once runtime and machine are known; registration and everything after it go on in the background. */
+export async function startKubelet(context: ComponentContext, options: KubeletOptions): Promise<Kubelet> {
+  const [facts, version] = await Promise.all([
+    options.host.facts(),
+    options.runtime.version({ signal: context.signal }),
+  ]);
+  return new RunningKubelet(context, options, facts, version);
+}
+
+class RunningKubelet implements Kubelet {
+  readonly nodeName: string;
+  readonly configuration: KubeletConfiguration;
+  readonly runtime: ContainerRuntime;
+  readonly host: NodeHost;
+  readonly workers: PodWorkers;
+  readonly done: Promise<void>;
+  readonly #context: ComponentContext;
+  readonly #facts: MachineFacts;
+  readonly #hostname: string;
+  readonly #reporter: NodeReporter;
+  readonly #lifecycle: LifecycleWatch;
+  readonly #static: StaticPods;
+
+  constructor(context: ComponentContext, options: KubeletOptions, facts: MachineFacts, version: RuntimeVersion) {
+    this.#context = context;
+    this.#facts = facts;
+    this.nodeName = options.nodeName;
+    this.#hostname = options.hostname ?? options.nodeName;
+    this.runtime = options.runtime;
+    this.host = options.host;
+    this.configuration = { ...defaultConfiguration, ...options.configuration };
+    const { clock, log, signal } = context;
+    const recorder = context.eventRecorder('kubelet', this.nodeName);
+    this.#reporter = new NodeReporter(
+      {
+        ...pick(context),
+        nodeName: this.nodeName,
+        hostname: this.#hostname,
+        configuration: this.configuration,
+        runtime: this.runtime,
+        host: this.host,
+        recorder,
+        kubeletVersion: options.version ?? 'v1.36.0',
+        problems: () => this.#problems(),
+        onReady: () => this.workers.wakeAll(),
+      },
+      facts,
+      version,
+    );
+    const services = this.#podServices(options, version, recorder);
+    this.#static = new StaticPods({
+      ...pick(context),
+      nodeName: this.nodeName,
+      host: this.host,
+      path: this.configuration.staticPodPath,
+      checkMs: this.configuration.fileCheckFrequencyMs,
+      node: () => this.#reporter.node,
+    });
+    this.workers = new PodWorkers({
+      services,
+      signal,
+      node: () => this.#nodeForAdmission(),
+      statusTarget: (pod) => this.#static.statusTarget(pod),
+    });
+    this.#lifecycle = new LifecycleWatch({
+      runtime: this.runtime,
+      clock,
+      log,
+      signal,
+      eventedRelistMs: (options.watches ?? true) ? 30_000 : 300_000,
+      isActive: () => this.workers.isActive,
+      onChange: (uid) => this.workers.wake(uid),
+      onSeen: (seen) => this.workers.adoptUnknown(seen),
+    });
+    this.done = this.#run();
+  }
+
+  get node(): Node | undefined {
+    return this.#reporter.node;
+  }
+
+  get isReady(): boolean {
+    return this.#reporter.isReady;
+  }
+
+  pods(): readonly Pod[] {
+    return this.workers.all().map(withStatus);
+  }
+
+  pod(namespace: string, name: string): Pod | undefined {
+    const worker = this.workers.byName(namespace, name);
+    return worker && withStatus(worker);
+  }
+
+  worker(namespace: string, name: string): PodWorker | undefined {
+    return this.workers.byName(namespace, name);
+  }
+
+  runningContainer(namespace: string, name: string, container: string): string | undefined {
+    const observed = this.workers.byName(namespace, name)?.observed;
+    return observed?.containers.find((one) => one.name === container && one.state === 'running')?.id;
+  }
+
+  readySandbox(namespace: string, name: string): string | undefined {
+    return this.workers.byName(namespace, name)?.observed.sandboxes.find(({ state }) => state === 'ready')?.id;
+  }
+
+  containerLog(
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    container: string,
+    { signal, ...options }: LogOptions & { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const worker = this.workers.byName(namespace, name);
+    if (!worker) return Promise.reject(notFound(pods, name));
+    const context = { runtime: this.runtime, logs: this.host.logs, nowMs: this.#context.clock.now(), signal };
+    return podLog(worker, container, options, context);
+  }
+
+  async #run(): Promise<void> {
+    const { log, signal } = this.#context;
+    const { configuration, nodeName } = this;
+    this.#reporter.record('Normal', 'Starting', 'Starting kubelet.');
+    if (configuration.registerNode) {
+      await registerNode(newNode(nodeName, this.#hostname, configuration, this.#facts), pick(this.#context));
+    }
+    const lease = { ...pick(this.#context), nodeName, leaseDurationSeconds: configuration.nodeLeaseDurationSeconds };
+    const loops = [
+      this.#reporter.run(),
+      keepNodeLease(lease),
+      this.#lifecycle.run(),
+      this.#followPods(),
+      this.#static.run(this.workers),
+    ];
+    for (const loop of loops) {
+      loop.catch((error) => {
+        if (!signal.aborted) log.error('a loop of the kubelet ended', { error: messageOf(error) });
+      });
+    }
+    await Promise.allSettled(loops);
+  }
+
+  async #followPods(): Promise<void> {
+    const { informers, signal } = this.#context;
+    const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${this.nodeName}` });
+    await informer.whenSynced(signal);
+    await this.#static.whenRead;
+    const isOwn = (pod: Pod) => !isMirrorPod(pod) && pod.spec.nodeName === this.nodeName;
+    for (const pod of byAge(informer.list().filter(isOwn))) this.workers.add(pod);
+    informer.onChange({
+      added: (pod) => (isOwn(pod) ? this.workers.add(pod) : this.#static.onMirror(pod, this.workers)),
+      updated: (pod) => (isOwn(pod) ? this.workers.add(pod) : this.#static.onMirror(pod, this.workers)),
+      deleted: (pod) =>
+        isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
+    });
+    this.workers.markSourcesReady();
+    await this.#lifecycle.relist().catch(() => undefined);
+  }
+
+  #podServices(
+    options: KubeletOptions,
+    version: RuntimeVersion,
+    recorder: ReturnType<ComponentContext['eventRecorder']>,
+  ): PodServices {
+    const { client, clock, informers, log, random, signal } = this.#context;
+    const { configuration, runtime, host } = this;
+    const watches = options.watches ?? true;
+    const objects = new ReferencedObjects({
+      client,
+      clock,
+      log,
+      signal,
+      watch: watches,
+      onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
+    });
+    const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
+    const known = watches ? informers.of(serviceType) : undefined;
+    return {
+      nodeName: this.nodeName,
+      configuration,
+      clock,
+      random,
+      log,
+      runtime,
+      runtimeName: version.runtimeName,
+      host,
+      statuses: new StatusWriter({ client, clock, log, signal }),
+      images: new ImagePuller({
+        runtime,
+        clock,
+        maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
+      }),
+      prober: new Prober(runtime, host.network),
+      objects,
+      volumeSources: { client, objects, tokens },
+      restartBackoff: new Backoff(10_000, configuration.maxContainerRestartPeriodMs),
+      memoryCapacityBytes: this.#facts.memoryBytes,
+      services: () => known?.list() ?? [],
+      servicesReady: () => known?.synced ?? true,
+      hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
+      allocatable: () => this.#reporter.allocatable,
+      networkProblem: () => this.#reporter.networkProblem,
+      event: (pod, type, reason, message, container) => {
+        const fieldPath = container === undefined ? undefined : containerPath(pod, container);
+        recorder.record(
+          { ...pod, apiVersion: 'v1', kind: 'Pod' },
+          type,
+          reason,
+          message,
+          fieldPath ? { fieldPath } : undefined,
+        );
+      },
+    };
+  }
+
+  #problems(): string[] {
+    const staleMs = this.#lifecycle.staleMs();
+    return staleMs > stalePlegMs
+      ? [`PLEG is not healthy: pleg was last seen active ${Math.round(staleMs / 1000)}s ago; threshold is 3m0s`]
+      : [];
+  }
+
+  /** Labels and taints as the API server has them, resources as measured here. */
+  #nodeForAdmission(): Node {
+    const { informers } = this.#context;
+    const current =
+      this.#reporter.node ??
+      informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` }).get(this.nodeName);
+    const base = current ?? newNode(this.nodeName, this.#hostname, this.configuration, this.#facts);
+    return { ...base, status: { ...base.status, allocatable: this.#reporter.allocatable } };
+  }
+}
+
+function withStatus(worker: PodWorker): Pod {
+  return worker.status ? { ...worker.pod, status: worker.status } : worker.pod;
+}
+
+function pick({ client, clock, random, log, signal }: ComponentContext) {
+  return { client, clock, random, log, signal };
+}
+
+function containerPath(pod: Pod, name: string): string | undefined {
+  if (pod.spec.containers.some((container) => container.name === name)) return `spec.containers{${name}}`;
+  if (pod.spec.initContainers?.some((container) => container.name === name)) return `spec.initContainers{${name}}`;
+  return pod.spec.ephemeralContainers?.some((container) => container.name === name)
+    ? `spec.ephemeralContainers{${name}}`
+    : undefined;
+}

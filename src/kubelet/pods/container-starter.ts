@@ -1,0 +1,229 @@
+/**
+ * Makes and starts one container: back-off, image, environment, mounts, creation, start, postStart hook. What goes wrong becomes a
+ * `StartError` whose reason and message the container's status shows while it waits.
+ */
+
+import { containerStatus } from '../../api/core/v1/pod-status.ts';
+import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { formatDuration } from '../../apimachinery/time.ts';
+import { containerConfig, volumeMounts } from '../containers/container-config.ts';
+import { etcHosts, etcHostsOfHost } from '../containers/dns.ts';
+import { containerEnvironment } from '../containers/environment.ts';
+import { ImageError, type PresentImage } from '../images/image-puller.ts';
+import { podText } from '../probes/prober.ts';
+import type { EnvironmentVariable, Mount, SandboxConfig } from '../runtime/runtime.ts';
+import { containerHash } from './container-hash.ts';
+import { runHook } from './container-stopper.ts';
+import type { ContainerStart } from './pod-plan.ts';
+import type { PodServices } from './pod-services.ts';
+import { latestContainer, type RuntimePod } from './runtime-pod.ts';
+
+export class StartError extends Error {
+  readonly reason: string;
+  /** When trying again makes sense; absent: the worker's own pace. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    reason: string,
+    message: string,
+    options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    super(message, options);
+    this.name = 'StartError';
+    this.reason = reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export interface StartContext {
+  readonly pod: Pod;
+  readonly observed: RuntimePod;
+  readonly sandboxId: string;
+  readonly sandbox: SandboxConfig;
+  readonly podIps: readonly string[];
+  readonly volumePaths: ReadonlyMap<string, string>;
+  readonly pullSecrets: readonly Secret[];
+  readonly signal: AbortSignal;
+}
+
+/** The new container's id. */
+export async function startContainer(
+  services: PodServices,
+  { spec, kind }: ContainerStart,
+  context: StartContext,
+): Promise<string> {
+  const { pod, signal } = context;
+  checkBackoff(services, spec, context);
+  const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
+    services.event(pod, type, reason, message, spec.name);
+  const image = await ensureImage(services, spec, context);
+  const restartCount = nextRestartCount(spec, context);
+  const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
+    const environment = await environmentOf(services, spec, context);
+    const mounts = await mountsOf(services, spec, environment, context);
+    await services.host.files.prepareContainer(pod, spec, restartCount);
+    const { configuration } = services;
+    return containerConfig(pod, spec, {
+      kind,
+      restartCount,
+      environment,
+      mounts,
+      imageRef: image.ref,
+      image: image.image,
+      targetContainerId: targetOf(spec, context),
+      cpuCfsQuota: configuration.cpuCfsQuota,
+      cpuCfsQuotaPeriodMs: configuration.cpuCfsQuotaPeriodMs,
+      memoryCapacityBytes: services.memoryCapacityBytes,
+      seccompDefault: configuration.seccompDefault,
+    });
+  });
+  const id = await asStartError('CreateContainerError', signal, event, () =>
+    services.runtime.createContainer(context.sandboxId, config, context.sandbox, { signal }),
+  );
+  event('Normal', 'Created', 'Container created');
+  await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
+  event('Normal', 'Started', 'Container started');
+  await services.host.files.linkLog(pod, spec, id, restartCount);
+  await postStart(services, spec, id, context);
+  return id;
+}
+
+/** A container that ended waits longer each time before it starts again; its first restart is immediate. */
+function checkBackoff(services: PodServices, spec: Container, { pod, observed }: StartContext): void {
+  const latest = latestContainer(observed, spec.name);
+  if (latest?.state !== 'exited') return;
+  const { clock, restartBackoff } = services;
+  const key = `${pod.metadata.uid}_${spec.name}_${containerHash(spec)}`;
+  const remainingMs = restartBackoff.remaining(key, latest.finishedAtMs, clock.now());
+  if (remainingMs === 0) {
+    restartBackoff.next(key, latest.finishedAtMs);
+    return;
+  }
+  const podName = podText(pod);
+  services.event(
+    pod,
+    'Warning',
+    'BackOff',
+    `Back-off restarting failed container ${spec.name} in pod ${podName}`,
+    spec.name,
+  );
+  const message = `back-off ${formatDuration(restartBackoff.delay(key))} restarting failed container=${spec.name} pod=${podName}`;
+  throw new StartError('CrashLoopBackOff', message, { retryAfterMs: remainingMs });
+}
+
+async function ensureImage(services: PodServices, spec: Container, context: StartContext): Promise<PresentImage> {
+  const { pod, sandbox, pullSecrets, signal } = context;
+  const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
+    services.event(pod, type, reason, message, spec.name);
+  try {
+    return await services.images.ensure({ pod, container: spec, sandbox, secrets: pullSecrets, signal, event });
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    event('Warning', 'Failed', `Error: ${error.reason}`);
+    throw new StartError(error.reason, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+  }
+}
+
+async function asStartError<T>(
+  reason: string,
+  signal: AbortSignal,
+  event: (type: 'Warning', reason: string, message: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    event('Warning', 'Failed', `Error: ${messageOf(error)}`);
+    throw new StartError(reason, messageOf(error), { cause: error });
+  }
+}
+
+/** One more than the last container of this name, also when only the API still remembers that one. */
+function nextRestartCount(spec: Container, { pod, observed }: StartContext): number {
+  const latest = latestContainer(observed, spec.name);
+  if (latest) return latest.restartCount + 1;
+  const old = containerStatus(pod.status, spec.name);
+  return old?.containerID ? old.restartCount + 1 : (old?.restartCount ?? 0);
+}
+
+function environmentOf(
+  services: PodServices,
+  spec: Container,
+  { pod, podIps }: StartContext,
+): Promise<EnvironmentVariable[]> {
+  if (!services.servicesReady())
+    throw new Error('services have not yet been read at least once, cannot construct envvars');
+  return containerEnvironment(pod, spec, {
+    objects: services.objects,
+    services: services.services(),
+    situation: {
+      podIps,
+      hostIps: services.hostIps(),
+      nodeName: services.nodeName,
+      allocatable: services.allocatable(),
+    },
+  });
+}
+
+async function mountsOf(
+  services: PodServices,
+  spec: Container,
+  environment: readonly EnvironmentVariable[],
+  context: StartContext,
+): Promise<Mount[]> {
+  const { pod, podIps, volumePaths } = context;
+  const { files, volumes } = services.host;
+  const mounts = await volumeMounts(pod, spec, environment, {
+    paths: volumePaths,
+    subPath: (volumePath, subPath) => volumes.subPath(pod, volumePath, subPath),
+  });
+  const isMounted = (path: string) => mounts.some(({ containerPath }) => containerPath === path);
+  if (!isMounted('/etc/hosts')) {
+    const { clusterDomain } = services.configuration;
+    const content = pod.spec.hostNetwork
+      ? etcHostsOfHost(pod, await files.hostEtcHosts())
+      : etcHosts(pod, podIps, clusterDomain);
+    const hosts = await files.hosts(pod, content);
+    if (hosts) mounts.push(hosts);
+  }
+  const terminationPath = spec.terminationMessagePath ?? '/dev/termination-log';
+  if (terminationPath !== '' && !isMounted(terminationPath)) {
+    const log = await files.terminationLog(pod, spec);
+    if (log) mounts.push(log);
+  }
+  return mounts;
+}
+
+function targetOf(spec: Container, { pod, observed }: StartContext): string | undefined {
+  const ephemeral = pod.spec.ephemeralContainers?.find(({ name }) => name === spec.name);
+  if (!ephemeral?.targetContainerName) return undefined;
+  const target = latestContainer(observed, ephemeral.targetContainerName);
+  if (!target) throw new Error(`unable to find target container ${ephemeral.targetContainerName}`);
+  return target.id;
+}
+
+async function postStart(
+  services: PodServices,
+  spec: Container,
+  containerId: string,
+  { pod, podIps, signal }: StartContext,
+): Promise<void> {
+  const hook = spec.lifecycle?.postStart;
+  if (!hook) return;
+  try {
+    await runHook(
+      services,
+      hook,
+      { pod, container: spec, containerId, ip: podIps[0] ?? services.hostIps()[0] ?? '' },
+      signal,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    services.event(pod, 'Warning', 'FailedPostStartHook', 'PostStartHook failed', spec.name);
+    services.event(pod, 'Normal', 'Killing', 'FailedPostStartHook', spec.name);
+    await services.runtime.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? 30, { signal });
+    throw new StartError('PostStartHookError', `PostStart handler failed: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,151 @@
+/** Carries out a `PodPlan`: stops what must go, makes the sandbox, then starts containers in the plan's order. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { podResources } from '../containers/resources.ts';
+import { sandboxConfig } from '../containers/sandbox-config.ts';
+import type { SandboxConfig } from '../runtime/runtime.ts';
+import { StartError, startContainer } from './container-starter.ts';
+import type { WaitingReason } from './container-statuses.ts';
+import { stopAll, stopContainer } from './container-stopper.ts';
+import { mountVolumes, pullSecrets } from './pod-mounts.ts';
+import type { ContainerStop, PodPlan } from './pod-plan.ts';
+import type { PodServices } from './pod-services.ts';
+import { type RuntimePod, readySandbox } from './runtime-pod.ts';
+
+export interface ExecutionContext {
+  readonly pod: Pod;
+  readonly observed: RuntimePod;
+  /** Filled with why containers could not be started. */
+  readonly waiting: Map<string, WaitingReason>;
+  readonly signal: AbortSignal;
+}
+
+export interface ExecutionOutcome {
+  readonly didSomething: boolean;
+  /** Something failed or has to wait. */
+  readonly retryAfterMs?: number | undefined;
+  /** Volumes must be looked at again then. */
+  readonly renewAfterMs?: number | undefined;
+}
+
+const failedStartRetryMs = 10_000;
+
+export async function executePlan(
+  services: PodServices,
+  plan: PodPlan,
+  context: ExecutionContext,
+): Promise<ExecutionOutcome> {
+  const { pod, observed, signal } = context;
+  await services.host.files.prepare(pod);
+  await services.host.cgroups.ensure(pod, podResources(pod, resourceSettings(services)));
+  const volumes = await mounted(services, pod);
+  for (const stop of plan.stop) await stopForPlan(services, stop, context);
+  const sandbox = await describeSandbox(services, plan, pod);
+  const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);
+  let retryAfterMs: number | undefined;
+  let didSomething = plan.createSandbox || plan.stop.length > 0;
+  const secrets = plan.start.length > 0 ? await pullSecrets(services, pod) : [];
+  const startOne = async (start: PodPlan['start'][number]) => {
+    try {
+      const podIps = pod.spec.hostNetwork ? services.hostIps() : current.ips;
+      await startContainer(services, start, {
+        pod,
+        observed,
+        sandboxId: current.id,
+        sandbox,
+        podIps,
+        volumePaths: volumes.paths,
+        pullSecrets: secrets,
+        signal,
+      });
+      context.waiting.delete(start.spec.name);
+      didSomething = true;
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      context.waiting.set(start.spec.name, { reason: error.reason, message: error.message });
+      const delayMs = error.retryAfterMs ?? failedStartRetryMs;
+      retryAfterMs = Math.min(retryAfterMs ?? delayMs, delayMs);
+    }
+  };
+  for (const start of plan.start) await startOne(start);
+  const renewAfterMs =
+    volumes.renewAtMs === undefined ? undefined : Math.max(1000, volumes.renewAtMs - services.clock.now());
+  return { didSomething, retryAfterMs, renewAfterMs };
+}
+
+function resourceSettings({ configuration, memoryCapacityBytes }: PodServices) {
+  const { cpuCfsQuota, cpuCfsQuotaPeriodMs } = configuration;
+  return { cpuCfsQuota, cpuCfsQuotaPeriodMs, memoryCapacityBytes };
+}
+
+async function mounted(services: PodServices, pod: Pod) {
+  try {
+    return await mountVolumes(services, pod);
+  } catch (error) {
+    services.event(pod, 'Warning', 'FailedMount', messageOf(error));
+    throw error;
+  }
+}
+
+async function stopForPlan(
+  services: PodServices,
+  stop: ContainerStop,
+  { pod, observed, signal }: ExecutionContext,
+): Promise<void> {
+  const probe =
+    stop.reason === 'livenessProbe'
+      ? stop.spec.livenessProbe
+      : stop.reason === 'startupProbe'
+        ? stop.spec.startupProbe
+        : undefined;
+  const graceSeconds = probe?.terminationGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+  const podIp = readySandbox(observed)?.ips[0] ?? '';
+  await stopContainer(services, pod, stop.container, { graceSeconds, message: stop.message, podIp, signal });
+}
+
+async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): Promise<SandboxConfig> {
+  const { configuration, host } = services;
+  return sandboxConfig(pod, {
+    attempt: plan.attempt,
+    logDirectory: host.files.logDirectory(pod),
+    cgroupParent: host.cgroups.parentOf(pod),
+    clusterDns: configuration.clusterDns,
+    clusterDomain: configuration.clusterDomain,
+    hostResolvConf: await host.files.resolvConf(configuration.resolvConf),
+    resources: podResources(pod, resourceSettings(services)),
+  });
+}
+
+interface CurrentSandbox {
+  readonly id: string;
+  readonly ips: readonly string[];
+}
+
+function readySandboxOf(observed: RuntimePod): CurrentSandbox {
+  const sandbox = readySandbox(observed);
+  if (!sandbox) throw new Error('pod sandbox is gone');
+  return sandbox;
+}
+
+async function makeSandbox(
+  services: PodServices,
+  config: SandboxConfig,
+  { pod, observed, signal }: ExecutionContext,
+): Promise<CurrentSandbox> {
+  const { runtime } = services;
+  if (observed.sandboxes.length > 0) {
+    services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+    const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 30;
+    await stopAll(services, pod, observed, { graceSeconds, podIp: '', signal });
+    for (const { id } of observed.sandboxes) await runtime.stopPodSandbox(id, { signal });
+  }
+  try {
+    const id = await runtime.runPodSandbox(config, { signal });
+    const { ips } = await runtime.podSandboxStatus(id, { signal });
+    return { id, ips };
+  } catch (error) {
+    signal.throwIfAborted();
+    services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
+    throw error;
+  }
+}

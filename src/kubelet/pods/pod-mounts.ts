@@ -1,0 +1,60 @@
+/** Brings a Pod's volumes onto the node, and says when their content must be looked at again. */
+import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { resolveVolume, VolumeError } from '../volumes/resolve.ts';
+import type { PodServices } from './pod-services.ts';
+
+export interface MountedVolumes {
+  /** By volume name. */
+  readonly paths: ReadonlyMap<string, string>;
+  readonly renewAtMs: number | undefined;
+}
+
+export async function mountVolumes(services: PodServices, pod: Pod): Promise<MountedVolumes> {
+  const paths = new Map<string, string>();
+  const used = usedVolumes(pod);
+  let renewAtMs: number | undefined;
+  const situation = {
+    podIps: [],
+    hostIps: services.hostIps(),
+    nodeName: services.nodeName,
+    allocatable: services.allocatable(),
+  };
+  await Promise.all(
+    (pod.spec.volumes ?? [])
+      .filter(({ name }) => used.has(name))
+      .map(async (volume) => {
+        const resolved = await resolveVolume(pod, volume, situation, services.volumeSources);
+        if (resolved.renewAtMs !== undefined) renewAtMs = Math.min(renewAtMs ?? resolved.renewAtMs, resolved.renewAtMs);
+        try {
+          paths.set(volume.name, await services.host.volumes.mount(pod, resolved.payload));
+        } catch (error) {
+          throw new VolumeError(volume.name, messageOf(error), { cause: error });
+        }
+      }),
+  );
+  return { paths, renewAtMs };
+}
+
+function usedVolumes(pod: Pod): Set<string> {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const all = [...initContainers, ...containers, ...(ephemeralContainers as readonly Container[])];
+  return new Set(all.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+}
+
+/** Missing ones are told and left out: the image may be public. */
+export async function pullSecrets(services: PodServices, pod: Pod): Promise<readonly Secret[]> {
+  const { namespace = '', uid = '' } = pod.metadata;
+  const found: Secret[] = [];
+  const missing: string[] = [];
+  for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
+    const secret = name ? await services.objects.secret(namespace, name, uid).catch(() => undefined) : undefined;
+    if (secret) found.push(secret);
+    else if (name) missing.push(name);
+  }
+  if (missing.length > 0) {
+    const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
+    services.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);
+  }
+  return found;
+}

@@ -1,0 +1,43 @@
+/** What every Pod worker of a kubelet shares. */
+import type { Pod, Service } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Backoff } from '../backoff.ts';
+import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeHost } from '../host/host.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
+import type { Prober } from '../probes/prober.ts';
+import type { ContainerRuntime } from '../runtime/runtime.ts';
+import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
+import type { VolumeSources } from '../volumes/resolve.ts';
+import type { StatusWriter } from './status-writer.ts';
+
+export interface PodServices {
+  readonly nodeName: string;
+  readonly configuration: KubeletConfiguration;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly runtime: ContainerRuntime;
+  /** `containerd`: the scheme of container ids. */
+  readonly runtimeName: string;
+  readonly host: NodeHost;
+  readonly statuses: StatusWriter;
+  readonly images: ImagePuller;
+  readonly prober: Prober;
+  readonly objects: ReferencedObjects;
+  readonly volumeSources: VolumeSources;
+  readonly restartBackoff: Backoff;
+  readonly memoryCapacityBytes: number;
+  /** All Services known; empty until they are. */
+  services(): readonly Service[];
+  /** Whether Services are known, so that a container's environment can be made. */
+  servicesReady(): boolean;
+  hostIps(): readonly string[];
+  allocatable(): Readonly<Record<string, string>>;
+  /** Why Pods cannot have a network now; undefined when they can. */
+  networkProblem(): string | undefined;
+  /** `container` names the container it is about. */
+  event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
+}

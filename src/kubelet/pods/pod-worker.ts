@@ -1,0 +1,423 @@
+/**
+ * The life of one Pod on this node: one task at a time, in three stages that are never gone back.
+ *
+ *     syncing ──(deleted, finished, deadline, evicted)──> terminating ──(nothing runs)──> terminated ──(object gone)──> finished
+ *
+ * Each step observes the runtime afresh, so that a worker may begin anywhere: a restarted kubelet adopts what runs. A step that
+ * fails is repeated with growing delays; one that must wait (back-off, renewal of a token) says how long.
+ */
+
+import { qosClass } from '../../api/core/v1/quality-of-service.ts';
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { timeOr } from '../../apimachinery/time.ts';
+import type { Timer } from '../../base/clock.ts';
+import { jitter } from '../../base/random.ts';
+import type { WaitingReason } from './container-statuses.ts';
+import { stopAll } from './container-stopper.ts';
+import { ContainerVerdicts } from './container-verdicts.ts';
+import { executePlan } from './pod-execution.ts';
+import { planPod } from './pod-plan.ts';
+import type { PodServices } from './pod-services.ts';
+import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
+import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
+import { type StatusTarget, sameJson } from './status-writer.ts';
+
+export type PodStage = 'syncing' | 'terminating' | 'terminated' | 'finished';
+
+export interface TerminationOptions {
+  /** Absent: as the Pod or its deletion says. */
+  readonly graceSeconds?: number | undefined;
+  readonly cause?: TerminationCause | undefined;
+}
+
+export interface PodWorkerOptions {
+  readonly services: PodServices;
+  readonly signal: AbortSignal;
+  /** Where the status goes; undefined as long as a static Pod has no mirror. */
+  statusTarget(pod: Pod): StatusTarget | undefined;
+  /** The stage changed. */
+  onStage(worker: PodWorker): void;
+}
+
+const firstRetryMs = 500;
+const longestRetryMs = 10_000;
+const networkRetryMs = 1000;
+
+export class PodWorker {
+  readonly uid: string;
+  readonly #options: PodWorkerOptions;
+  readonly #services: PodServices;
+  readonly #verdicts: ContainerVerdicts;
+  readonly #waiting = new Map<string, WaitingReason>();
+  readonly #startTimeMs: number;
+  #pod: Pod;
+  #stage: PodStage = 'syncing';
+  #observed: RuntimePod = emptyRuntimePod;
+  /** As last computed; the API server may not have it yet. */
+  #status: PodStatus | undefined;
+  #cause: TerminationCause | undefined;
+  #graceSeconds: number | undefined;
+  /** The API server has no such Pod any more. */
+  #isGone = false;
+  #isCleaned = false;
+  #isDirty = false;
+  #isRunning = false;
+  #failures = 0;
+  #timer: Timer | undefined;
+  #step = new AbortController();
+
+  constructor(pod: Pod, options: PodWorkerOptions) {
+    this.uid = pod.metadata.uid ?? '';
+    this.#pod = pod;
+    this.#options = options;
+    this.#services = options.services;
+    this.#startTimeMs = timeOr(pod.status?.startTime, options.services.clock.now());
+    this.#verdicts = new ContainerVerdicts(options.services, () => this.wake());
+  }
+
+  get pod(): Pod {
+    return this.#pod;
+  }
+
+  get stage(): PodStage {
+    return this.#stage;
+  }
+
+  /** What the runtime showed the last time. */
+  get observed(): RuntimePod {
+    return this.#observed;
+  }
+
+  /** The newest status, which the API server may not have yet. */
+  get status(): PodStatus | undefined {
+    return this.#status ?? this.#pod.status;
+  }
+
+  /** A newer version of the Pod. */
+  update(pod: Pod): void {
+    const before = this.#pod;
+    this.#pod = pod;
+    if (pod.metadata.deletionTimestamp) this.terminate({ graceSeconds: pod.metadata.deletionGracePeriodSeconds });
+    // Most updates are the echo of our own status.
+    if (before === pod || !isSameToKubelet(before, pod)) this.wake();
+  }
+
+  /** The object is gone from the API server, or its file from the node. */
+  remove(): void {
+    this.#isGone = true;
+    this.terminate({});
+    this.wake();
+  }
+
+  /** Never lets it run: the node cannot take it. */
+  reject(reason: string, message: string): void {
+    this.#services.event(this.#pod, 'Warning', reason, message);
+    const target = this.#target();
+    const status = rejectedStatus(this.#pod, reason, message, this.#services.clock.now());
+    this.#status = status;
+    if (target) this.#services.statuses.set(target, status, this.#pod.status);
+    this.#enter('terminated');
+    this.wake();
+  }
+
+  /** Ends it. Called again it can shorten the grace period, never lengthen it. */
+  terminate({ graceSeconds, cause }: TerminationOptions): void {
+    this.#cause ??= cause;
+    const wanted =
+      graceSeconds ??
+      this.#pod.metadata.deletionGracePeriodSeconds ??
+      this.#pod.spec.terminationGracePeriodSeconds ??
+      30;
+    const isShorter = this.#graceSeconds === undefined || wanted < this.#graceSeconds;
+    if (isShorter) this.#graceSeconds = Math.max(1, wanted);
+    if (this.#stage === 'syncing') this.#enter('terminating');
+    else if (this.#stage !== 'terminating' || !isShorter) return;
+    // Whatever is under way is for a Pod that should run, or waits longer than it now may.
+    this.#step.abort(new Error('the Pod is being terminated'));
+    this.wake();
+  }
+
+  /** Something may have changed: look again, now or right after the step that is under way. */
+  wake(): void {
+    this.#isDirty = true;
+    if (!this.#isRunning && !this.#options.signal.aborted) void this.#run();
+  }
+
+  /** The kubelet ends; what runs goes on without it. */
+  abandon(): void {
+    this.#timer?.cancel();
+    this.#verdicts.stopAll();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    let againMs: number | undefined;
+    while (this.#isDirty && this.#stage !== 'finished' && !this.#options.signal.aborted) {
+      this.#isDirty = false;
+      this.#step = new AbortController();
+      const signal = AbortSignal.any([this.#step.signal, this.#options.signal]);
+      try {
+        againMs = await this.#runStep(signal);
+        this.#failures = 0;
+      } catch (error) {
+        if (this.#options.signal.aborted) break;
+        againMs = signal.aborted ? 0 : this.#retryDelay(error);
+      }
+    }
+    this.#isRunning = false;
+    if (this.#stage === 'finished' || this.#options.signal.aborted) return;
+    const { syncFrequencyMs } = this.#services.configuration;
+    const resyncMs =
+      this.#stage === 'syncing' && syncFrequencyMs > 0
+        ? jitter(this.#services.random, syncFrequencyMs, 0.5)
+        : undefined;
+    const delayMs = againMs === undefined ? resyncMs : Math.min(againMs, resyncMs ?? againMs);
+    if (delayMs !== undefined) this.#timer = this.#services.clock.after(delayMs, () => this.wake());
+  }
+
+  #retryDelay(error: unknown): number {
+    const { log, random } = this.#services;
+    log.warn('error syncing pod, skipping', {
+      pod: this.#pod.metadata.name,
+      namespace: this.#pod.metadata.namespace,
+      error: messageOf(error),
+    });
+    return jitter(random, Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs), 0.5);
+  }
+
+  #runStep(signal: AbortSignal): Promise<number | undefined> | undefined {
+    switch (this.#stage) {
+      case 'syncing':
+        return this.#sync(signal);
+      case 'terminating':
+        return this.#terminate(signal);
+      case 'terminated':
+        return this.#settle();
+      default:
+        return undefined;
+    }
+  }
+
+  async #sync(signal: AbortSignal): Promise<number | undefined> {
+    if (this.#isTerminalInApi()) {
+      this.#enter('terminating');
+      this.#isDirty = true;
+      return undefined;
+    }
+    await this.#observe(signal);
+    const deadlineMs = this.#untilDeadline();
+    if (deadlineMs !== undefined && deadlineMs <= 0) return this.#endAtDeadline();
+    for (let round = 0; ; round++) {
+      this.#publish(false);
+      const plan = planPod(this.#pod, this.#observed, this.#verdicts);
+      if (plan.endPod) {
+        this.#graceSeconds ??= this.#pod.spec.terminationGracePeriodSeconds ?? 30;
+        this.#enter('terminating');
+        this.#isDirty = true;
+        return undefined;
+      }
+      const problem = this.#pod.spec.hostNetwork ? undefined : this.#services.networkProblem();
+      if (problem && plan.createSandbox) {
+        this.#services.event(this.#pod, 'Warning', 'NetworkNotReady', `network is not ready: ${problem}`);
+        return networkRetryMs;
+      }
+      const outcome = await executePlan(this.#services, plan, {
+        pod: this.#podWithStatus(),
+        observed: this.#observed,
+        waiting: this.#waiting,
+        signal,
+      });
+      await this.#observe(signal);
+      this.#publish(false);
+      // What was done may have opened the way for the next container; what has to wait says how long.
+      if (!outcome.didSomething || outcome.retryAfterMs !== undefined || round === 20) {
+        return earliest(outcome.retryAfterMs, outcome.renewAfterMs, deadlineMs);
+      }
+    }
+  }
+
+  async #terminate(signal: AbortSignal): Promise<number | undefined> {
+    const { runtime } = this.#services;
+    this.#verdicts.stopLiveness();
+    await this.#observe(signal);
+    this.#publish(false);
+    const ip = readySandbox(this.#observed)?.ips[0] ?? this.#services.hostIps()[0] ?? '';
+    try {
+      await stopAll(this.#services, this.#pod, this.#observed, {
+        graceSeconds: this.#graceSeconds ?? 30,
+        podIp: ip,
+        signal,
+      });
+      for (const sandbox of this.#observed.sandboxes)
+        if (sandbox.state === 'ready') await runtime.stopPodSandbox(sandbox.id, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#services.event(this.#pod, 'Warning', 'FailedKillPod', `error killing pod: ${messageOf(error)}`);
+      throw error;
+    }
+    await this.#observe(signal);
+    const alive = runningContainers(this.#observed);
+    if (alive.length > 0)
+      throw new Error(
+        `detected running containers after a successful KillPod, CRI violation: ${alive.map(({ id }) => id)}`,
+      );
+    this.#verdicts.stopAll();
+    this.#waiting.clear();
+    this.#publish(true);
+    this.#enter('terminated');
+    this.#isDirty = true;
+    return undefined;
+  }
+
+  /** Nothing runs any more: give back what it used, and let the object go when it is being deleted. */
+  async #settle(): Promise<number | undefined> {
+    const { host, statuses, runtime } = this.#services;
+    if (!this.#isCleaned) {
+      await host.volumes.unmountAll(this.uid);
+      await host.cgroups.remove(this.uid, qosClass(this.#pod));
+      this.#services.objects.release(this.uid);
+      this.#services.images.forget(this.uid);
+      this.#services.restartBackoff.forget(`${this.uid}_`);
+      this.#services.volumeSources.tokens.release(this.uid);
+      this.#isCleaned = true;
+    }
+    const target = this.#target();
+    if (!this.#isGone) {
+      if (this.#pod.metadata.deletionTimestamp && target) statuses.finish(target);
+      return undefined;
+    }
+    const observed = await this.#observeAnyway();
+    for (const container of observed.containers) {
+      await host.files.unlinkLog(container);
+      await runtime.removeContainer(container.id);
+    }
+    for (const sandbox of observed.sandboxes) {
+      await runtime.stopPodSandbox(sandbox.id);
+      await runtime.removePodSandbox(sandbox.id);
+    }
+    await host.files.removePod(this.uid);
+    await host.files.removeLogs(this.#pod);
+    if (target) statuses.forget(target.uid);
+    this.#enter('finished');
+    return undefined;
+  }
+
+  #observeAnyway(): Promise<RuntimePod> {
+    return observePod(this.#services.runtime, this.uid, {
+      readMessage: async () => undefined,
+      previous: this.#observed,
+    });
+  }
+
+  async #observe(signal: AbortSignal): Promise<void> {
+    const { runtime, host } = this.#services;
+    const readMessage = host.files.terminationMessage.bind(host.files);
+    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, previous: this.#observed });
+    if (this.#stage === 'syncing') this.#verdicts.follow(this.#podWithStatus(), this.#observed);
+    for (const { name } of runningContainers(this.#observed)) this.#waiting.delete(name);
+  }
+
+  #publish(isTerminal: boolean): void {
+    const target = this.#target();
+    const { clock, statuses, runtimeName } = this.#services;
+    const status = podStatus({
+      pod: this.#podWithStatus(),
+      observed: this.#observed,
+      hostIps: this.#services.hostIps(),
+      startTimeMs: this.#startTimeMs,
+      nowMs: clock.now(),
+      isTerminal,
+      cause: this.#cause,
+      knowledge: {
+        waiting: this.#waiting,
+        runtimeName,
+        isStarted: (id) => this.#verdicts.isStarted(id),
+        isReady: (id) => this.#verdicts.isReady(id),
+      },
+    });
+    this.#status = status;
+    if (target && !this.#isGone) statuses.set(target, status, this.#pod.status);
+    if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
+      this.#isDirty = true;
+  }
+
+  /** With the newest status of our own, and the conditions that others have set meanwhile. */
+  #podWithStatus(): Pod {
+    const own = this.#status;
+    if (!own) return this.#pod;
+    const foreign = (this.#pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+    const conditions = [
+      ...(own.conditions ?? []).filter(
+        ({ type }) => ownConditions.has(type) || !foreign.some((condition) => condition.type === type),
+      ),
+      ...foreign,
+    ];
+    return { ...this.#pod, status: { ...own, conditions: inOrder(conditions, own) } };
+  }
+
+  #target(): StatusTarget | undefined {
+    return this.#options.statusTarget(this.#pod);
+  }
+
+  #isTerminalInApi(): boolean {
+    const phase = this.#podWithStatus().status?.phase;
+    return phase === 'Succeeded' || phase === 'Failed';
+  }
+
+  #untilDeadline(): number | undefined {
+    const seconds = this.#pod.spec.activeDeadlineSeconds;
+    return seconds === undefined ? undefined : this.#startTimeMs + seconds * 1000 - this.#services.clock.now();
+  }
+
+  #endAtDeadline(): undefined {
+    const message = 'Pod was active on the node longer than the specified deadline';
+    this.#services.event(this.#pod, 'Normal', 'DeadlineExceeded', message);
+    this.#cause = { reason: 'DeadlineExceeded', message, fails: true };
+    this.#graceSeconds = this.#pod.spec.terminationGracePeriodSeconds ?? 30;
+    this.#enter('terminating');
+    this.#isDirty = true;
+    return undefined;
+  }
+
+  #enter(stage: PodStage): void {
+    this.#stage = stage;
+    this.#options.onStage(this);
+  }
+}
+
+const ownConditions = new Set(['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']);
+
+/** Whether two versions of a Pod differ only in what the kubelet itself writes. */
+function isSameToKubelet(a: Pod, b: Pod): boolean {
+  const [x, y] = [a.metadata, b.metadata];
+  const isSameSpec = x.generation !== undefined ? x.generation === y.generation : sameJson(a.spec, b.spec);
+  if (
+    !isSameSpec ||
+    x.deletionTimestamp !== y.deletionTimestamp ||
+    x.deletionGracePeriodSeconds !== y.deletionGracePeriodSeconds
+  )
+    return false;
+  if (!sameJson(x.labels, y.labels) || !sameJson(x.annotations, y.annotations)) return false;
+  const foreign = (pod: Pod) => (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+  return sameJson(foreign(a), foreign(b));
+}
+
+/** As our own status had them, new ones last: a list that only changes its order is no change. */
+function inOrder(
+  conditions: NonNullable<PodStatus['conditions']>,
+  own: PodStatus,
+): NonNullable<PodStatus['conditions']> {
+  const position = (type: string) => {
+    const index = own.conditions?.findIndex((condition) => condition.type === type) ?? -1;
+    return index < 0 ? Number.MAX_SAFE_INTEGER : index;
+  };
+  return [...conditions].sort((a, b) => position(a.type) - position(b.type));
+}
+
+function earliest(...delays: readonly (number | undefined)[]): number | undefined {
+  const given = delays.filter((delay) => delay !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}

@@ -1,0 +1,143 @@
+/**
+ * All Pods of this node: one worker per uid. Pods come from the API server and from files; each is let in or refused when it is first
+ * seen, ended when its source no longer has it, and what runs for a Pod that nobody knows is ended as well, but only after
+ * every source has been heard.
+ */
+import { isPodTerminal } from '../../api/core/v1/pod-status.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { timeOr } from '../../apimachinery/time.ts';
+import { rejectionOf } from './admission.ts';
+import type { PodServices } from './pod-services.ts';
+import { PodWorker, type TerminationOptions } from './pod-worker.ts';
+import { podFromLabels } from './runtime-pod.ts';
+import type { StatusTarget } from './status-writer.ts';
+
+export interface PodWorkersOptions {
+  readonly services: PodServices;
+  readonly signal: AbortSignal;
+  /** This node as the kubelet last described it. */
+  node(): Node;
+  /** Where a Pod's status goes. */
+  statusTarget(pod: Pod): StatusTarget | undefined;
+  /** New Pods are refused while this gives a reason: the node is shutting down, or under pressure. */
+  refuse?: ((pod: Pod) => { readonly reason: string; readonly message: string } | undefined) | undefined;
+}
+
+export class PodWorkers {
+  readonly #options: PodWorkersOptions;
+  readonly #workers = new Map<string, PodWorker>();
+  #sourcesReady = false;
+
+  constructor(options: PodWorkersOptions) {
+    this.#options = options;
+    options.signal.addEventListener('abort', () => this.#abandon(), { once: true });
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  byName(namespace: string, name: string): PodWorker | undefined {
+    const found = [...this.#workers.values()].filter(
+      ({ pod }) => pod.metadata.namespace === namespace && pod.metadata.name === name,
+    );
+    // After a Pod was made anew under its old name both may be here for a moment.
+    return found.find(({ stage }) => stage === 'syncing') ?? found[0];
+  }
+
+  all(): readonly PodWorker[] {
+    return [...this.#workers.values()];
+  }
+
+  /** Whether anything runs or is about to. */
+  get isActive(): boolean {
+    for (const { stage } of this.#workers.values()) if (stage === 'syncing' || stage === 'terminating') return true;
+    return false;
+  }
+
+  /** A source has this Pod. The first batch must come oldest first, so that the node fills as it did before. */
+  add(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    const known = this.#workers.get(uid);
+    if (known) {
+      known.update(pod);
+      return;
+    }
+    const worker = this.#create(pod);
+    const rejection = this.#rejectionOf(pod);
+    if (rejection) worker.reject(rejection.reason, rejection.message);
+    else worker.update(pod);
+  }
+
+  /** Its source has it no more. */
+  remove(uid: string): void {
+    this.#workers.get(uid)?.remove();
+  }
+
+  wake(uid: string): void {
+    this.#workers.get(uid)?.wake();
+  }
+
+  wakeAll(): void {
+    for (const worker of this.#workers.values()) worker.wake();
+  }
+
+  terminate(uid: string, options: TerminationOptions): void {
+    this.#workers.get(uid)?.terminate(options);
+  }
+
+  /** Every source has told what it has: from now on what it did not name is ended. */
+  markSourcesReady(): void {
+    this.#sourcesReady = true;
+  }
+
+  /** Ends what the runtime has of Pods that no source knows. */
+  adoptUnknown(seen: ReadonlyMap<string, Readonly<Record<string, string>>>): void {
+    if (!this.#sourcesReady) return;
+    for (const [uid, labels] of seen) {
+      if (this.#workers.has(uid)) continue;
+      this.#options.services.log.info('ending a Pod that no source knows', {
+        uid,
+        name: labels['io.kubernetes.pod.name'],
+      });
+      this.#create(podFromLabels(labels)).remove();
+    }
+  }
+
+  #create(pod: Pod): PodWorker {
+    const { services, signal, statusTarget } = this.#options;
+    const worker = new PodWorker(pod, {
+      services,
+      signal,
+      statusTarget,
+      onStage: ({ uid, stage }) => {
+        if (stage === 'finished') this.#workers.delete(uid);
+      },
+    });
+    this.#workers.set(worker.uid, worker);
+    return worker;
+  }
+
+  #rejectionOf(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
+    // What ran before this kubelet started, is ending or has ended is not asked whether it may.
+    const hasRun = (pod.status?.containerStatuses ?? []).some(({ containerID }) => containerID);
+    if (hasRun || pod.metadata.deletionTimestamp || isPodTerminal(pod)) return undefined;
+    const refused = this.#options.refuse?.(pod);
+    if (refused) return refused;
+    const others = this.all()
+      .filter(
+        (worker) => worker.uid !== pod.metadata.uid && (worker.stage === 'syncing' || worker.stage === 'terminating'),
+      )
+      .map((worker) => worker.pod);
+    return rejectionOf(pod, others, this.#options.node());
+  }
+
+  #abandon(): void {
+    for (const worker of this.#workers.values()) worker.abandon();
+  }
+}
+
+/** Oldest first. */
+export function byAge(pods: readonly Pod[]): Pod[] {
+  return [...pods].sort((a, b) => timeOr(a.metadata.creationTimestamp, 0) - timeOr(b.metadata.creationTimestamp, 0));
+}

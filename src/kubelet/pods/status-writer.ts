@@ -1,0 +1,181 @@
+/**
+ * Brings Pod statuses to the API server: the newest one of each Pod, one write at a time per Pod, tried again until it is through.
+ * When a Pod that is being deleted has ended, it is also what removes the object, and only after its last status is written.
+ */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { pods } from '../../api/gen/core-v1.ts';
+import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Client } from '../../client/client.ts';
+
+export interface StatusWriterOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The object that carries the status: for a static Pod its mirror. */
+export interface StatusTarget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface Entry {
+  readonly target: StatusTarget;
+  wanted: PodStatus | undefined;
+  /** What the server has, as far as known. */
+  written: PodStatus | undefined;
+  deletes: boolean;
+  isBusy: boolean;
+}
+
+const firstRetryMs = 200;
+const longestRetryMs = 10_000;
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** `known` is what the server is known to have: nothing is written when it equals the status. */
+  set(target: StatusTarget, status: PodStatus, known: PodStatus | undefined): void {
+    const entry = this.#entry(target, known);
+    if (entry.wanted && sameJson(entry.wanted, status)) return;
+    entry.wanted = status;
+    this.#run(entry);
+  }
+
+  /** The Pod has ended and is gone from the node: remove its object once its status is written. */
+  finish(target: StatusTarget): void {
+    const entry = this.#entry(target, undefined);
+    entry.deletes = true;
+    this.#run(entry);
+  }
+
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  #entry(target: StatusTarget, known: PodStatus | undefined): Entry {
+    let entry = this.#entries.get(target.uid);
+    if (!entry) {
+      entry = { target, wanted: undefined, written: known, deletes: false, isBusy: false };
+      this.#entries.set(target.uid, entry);
+    }
+    return entry;
+  }
+
+  #run(entry: Entry): void {
+    if (entry.isBusy) return;
+    entry.isBusy = true;
+    void this.#flush(entry).finally(() => {
+      entry.isBusy = false;
+    });
+  }
+
+  async #flush(entry: Entry): Promise<void> {
+    const { clock, log, signal } = this.#options;
+    let retryMs = firstRetryMs;
+    while (!signal.aborted && this.#entries.get(entry.target.uid) === entry) {
+      try {
+        if (entry.wanted && !sameJson(entry.wanted, entry.written)) await this.#write(entry, entry.wanted);
+        else if (entry.deletes) await this.#delete(entry);
+        else return;
+        retryMs = firstRetryMs;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isNotFound(error) || isConflict(error)) {
+          // The object is gone, or another Pod has its name now.
+          this.#entries.delete(entry.target.uid);
+          return;
+        }
+        log.warn('failed to update status for pod', {
+          pod: entry.target.name,
+          namespace: entry.target.namespace,
+          error: messageOf(error),
+        });
+        await sleep(clock, retryMs, signal).catch(() => undefined);
+        retryMs = Math.min(retryMs * 2, longestRetryMs);
+      }
+    }
+  }
+
+  async #write(entry: Entry, status: PodStatus): Promise<void> {
+    const { namespace, name, uid } = entry.target;
+    const body = { metadata: { uid }, status: statusPatch(entry.written, status) };
+    await this.#options.client.patch(
+      pods,
+      { namespace, name },
+      { type: 'strategic', body },
+      { subresource: 'status', signal: this.#options.signal },
+    );
+    entry.written = status;
+  }
+
+  async #delete(entry: Entry): Promise<void> {
+    const { namespace, name, uid } = entry.target;
+    await this.#options.client.delete(
+      pods,
+      { namespace, name },
+      { gracePeriodSeconds: 0, preconditions: { uid }, signal: this.#options.signal },
+    );
+    this.#entries.delete(uid);
+  }
+}
+
+/** The fields that differ, those that are gone as null. Addresses replace the old ones instead of being joined with them. */
+export function statusPatch(before: PodStatus | undefined, after: PodStatus): Record<string, unknown> {
+  const old = (before ?? {}) as Readonly<Record<string, unknown>>;
+  const next = after as Readonly<Record<string, unknown>>;
+  const patch: Record<string, unknown> = {};
+  for (const key of new Set([...Object.keys(old), ...Object.keys(next)])) {
+    if (kubeletFields.has(key) && !sameJson(old[key], next[key])) patch[key] = next[key] ?? null;
+  }
+  for (const key of ['podIPs', 'hostIPs']) {
+    if (Array.isArray(patch[key]) && Array.isArray(old[key]))
+      patch[key] = [{ $patch: 'replace' }, ...(patch[key] as unknown[])];
+  }
+  return patch;
+}
+
+/** Others own the rest: nominatedNodeName is the scheduler's, resourceClaimStatuses a controller's. */
+const kubeletFields = new Set([
+  'observedGeneration',
+  'phase',
+  'conditions',
+  'message',
+  'reason',
+  'hostIP',
+  'hostIPs',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'initContainerStatuses',
+  'containerStatuses',
+  'qosClass',
+  'ephemeralContainerStatuses',
+]);
+
+/** Equal as JSON: the order of keys does not count, nor does undefined. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  }
+  const left = a as Readonly<Record<string, unknown>>;
+  const right = b as Readonly<Record<string, unknown>>;
+  for (const key in left) if (!sameJson(left[key], right[key])) return false;
+  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
+  return true;
+}
+
+export function targetOf(pod: Pod): StatusTarget {
+  return { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' };
+}

@@ -1,0 +1,25 @@
+/** What a volume consists of once its sources are resolved: the form in which volumes reach the host. */
+
+export interface PayloadFile {
+  /** Relative to the volume, without `..`. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+  /** Owner other than root's: the token of a Pod that runs as one user. */
+  readonly uid?: number | undefined;
+}
+
+export type VolumePayload = {
+  readonly name: string;
+  /** Group that shall own it. */
+  readonly fsGroup?: number | undefined;
+  readonly fsGroupOnRootMismatch?: boolean | undefined;
+} & (
+  | { readonly kind: 'emptyDir'; readonly medium: string; readonly sizeLimitBytes?: number | undefined }
+  | { readonly kind: 'hostPath'; readonly path: string; readonly type: string }
+  | {
+      readonly kind: 'files';
+      readonly plugin: 'configmap' | 'secret' | 'downward-api' | 'projected';
+      readonly files: readonly PayloadFile[];
+    }
+);
