@@ -2,7 +2,8 @@
  * YAML request bodies, turned into JSON text as upstream does: version 1.1 (so `yes` is true and `0644` is octal), times kept as
  * strings, the first document of several. Repeated keys are reported beside the result, since only strict decoding refuses them.
  */
-import { isMap, isScalar, parseAllDocuments, type Tags, visit } from 'yaml';
+import type { Tags } from 'yaml';
+import { yamlLibrary } from '../base/lazy-module.ts';
 import { quote } from './go-text.ts';
 
 export interface YamlConversion {
@@ -13,6 +14,7 @@ export interface YamlConversion {
 
 /** Throws an Error with the reason when the text is not YAML. Aliases may not expand to more than a bounded number of nodes. */
 export function yamlToJson(text: string): YamlConversion {
+  const { isMap, isScalar, parseAllDocuments, visit } = yamlLibrary();
   const documents = parseAllDocuments(text, {
     version: '1.1',
     merge: true,

@@ -65,8 +65,11 @@ function nonResource(method: string, path: string): RequestInfo {
 }
 
 function segmentsOf(path: string): string[] {
-  const trimmed = path.replace(/^\/+|\/+$/g, '');
-  return trimmed === '' ? [] : trimmed.split('/');
+  let start = 0;
+  let end = path.length;
+  while (start < end && path[start] === '/') start++;
+  while (end > start && path[end - 1] === '/') end--;
+  return start === end ? [] : path.slice(start, end).split('/');
 }
 
 function parseResourcePart(method: string, segments: readonly string[]): ResourcePart {

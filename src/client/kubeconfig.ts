@@ -3,7 +3,7 @@
  * the caller gives; relative paths inside a kubeconfig are relative to its own folder. Fields this file does not know are kept.
  */
 import { isAbsolute, join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { yamlLibrary } from '../base/lazy-module.ts';
 import type { Clock } from '../base/clock.ts';
 import type { HttpTransportOptions, TlsOptions } from './http-transport.ts';
 
@@ -61,7 +61,7 @@ export const emptyKubeconfig: Kubeconfig = { clusters: {}, users: {}, contexts: 
 
 /** Throws an `Error` that says what is wrong. `folder` is where the file lies: relative paths become absolute. */
 export function parseKubeconfig(text: string, folder?: string): Kubeconfig {
-  const document: unknown = parse(text) ?? {};
+  const document: unknown = yamlLibrary().parse(text) ?? {};
   if (typeof document !== 'object' || Array.isArray(document)) throw new Error('a kubeconfig must be a mapping');
   const { apiVersion, kind, clusters, users, contexts, ...rest } = document as Record<string, unknown>;
   if (kind !== undefined && kind !== 'Config') throw new Error(`not a kubeconfig: kind is ${JSON.stringify(kind)}`);
@@ -85,7 +85,7 @@ const userFiles = ['client-certificate', 'client-key', 'tokenFile'];
 export function formatKubeconfig(config: Kubeconfig): string {
   const list = (entries: object, field: string) =>
     Object.entries(entries).map(([name, value]) => ({ [field]: value, name }));
-  return stringify({
+  return yamlLibrary().stringify({
     apiVersion: 'v1',
     kind: 'Config',
     clusters: list(config.clusters, 'cluster'),

@@ -149,7 +149,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clock,
         log,
         clientCa: () => trust.clientCaPem,
-        tokenVerifier: trust.tokens,
+        tokenSigner: trust.tokens,
         issuers: [trust.issuer],
         apiAudiences: [trust.issuer],
         bootstrapTokens: options.bootstrapTokens ?? true,
@@ -171,7 +171,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         userRules,
         clock,
         admission: () => admission,
-        tokenRequest: { client, random, signer: trust.tokens, issuer: trust.issuer, apiAudiences: [trust.issuer] },
+        tokenRequest: { client, random, signer: trust.tokens, apiAudiences: [trust.issuer] },
       });
       return { authenticate: (request) => authentication.authenticate(request), authorizer, admission, handlers };
     },

@@ -1,47 +1,157 @@
 /**
- * The network of Pods on a node: a bridge with an address per Pod out of the node's Pod CIDR, written as CNI configuration once the
- * control plane has given the Node its range. Masquerading of traffic that leaves the cluster is the proxy's (nftables).
+ * The network of Pods on a node, beside Services: each Pod hangs on the node by a point-to-point link with an address out of the
+ * node's range (CNI's `ptp`), so every packet is routed and every translation of a Service undone; what leaves the cluster gets the
+ * node's own address (an nftables table of ours). See docs/adr/0005-node-network.md.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Kernel } from '../proxy/proxy.ts';
 
 export interface PodNetworkOptions {
   /** Folder of the runtime's network configuration. */
   readonly folder: string;
   /** Where assigned addresses are remembered. */
   readonly addressFolder: string;
-  /** At most 15 characters, the kernel's limit. */
-  readonly bridge: string;
 }
+
+const fileName = '10-coracle.conflist';
 
 /** Writes the configuration when it differs from what stands there. Returns whether it did. */
 export function writePodNetwork(podCidrs: readonly string[], options: PodNetworkOptions): boolean {
-  const configuration = {
-    cniVersion: '1.0.0',
-    name: 'pods',
-    plugins: [
-      {
-        type: 'bridge',
-        bridge: options.bridge,
-        isGateway: true,
-        isDefaultGateway: true,
-        hairpinMode: true,
-        ipMasq: false,
-        ipam: { type: 'host-local', dataDir: options.addressFolder, ranges: podCidrs.map((subnet) => [{ subnet }]) },
-      },
-      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
-    ],
-  };
-  const text = `${JSON.stringify(configuration, null, 2)}\n`;
-  const file = join(options.folder, '10-pods.conflist');
-  let current = '';
-  try {
-    current = readFileSync(file, 'utf8');
-  } catch {}
-  if (current === text) return false;
+  const text = podNetworkConfiguration(podCidrs, options.addressFolder);
+  const file = join(options.folder, fileName);
+  if (readText(file) === text) return false;
   mkdirSync(options.folder, { recursive: true });
   // Renamed into place, so that the runtime, which watches the folder, never reads half a file.
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
   return true;
+}
+
+export function podNetworkConfiguration(podCidrs: readonly string[], addressFolder: string): string {
+  const configuration = {
+    cniVersion: '1.0.0',
+    name: 'coracle',
+    plugins: [
+      {
+        type: 'ptp',
+        ipMasq: false,
+        ipam: {
+          type: 'host-local',
+          dataDir: addressFolder,
+          ranges: podCidrs.map((subnet) => [{ subnet }]),
+          routes: podCidrs.map((subnet) => ({ dst: subnet.includes(':') ? '::/0' : '0.0.0.0/0' })),
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
+    ],
+  };
+  return `${JSON.stringify(configuration, null, 2)}\n`;
+}
+
+/** Whether somebody else already gives the runtime a network. */
+export function hasForeignNetwork(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => /\.(conf|conflist|json)$/.test(name) && name !== fileName);
+  } catch {
+    return false;
+  }
+}
+
+export function removePodNetwork(folder: string): void {
+  rmSync(join(folder, fileName), { force: true });
+}
+
+const table = { name: 'coracle-pods' };
+const multicast = { ip: '224.0.0.0/4', ip6: 'ff00::/8' };
+
+/** Traffic from Pods to outside the cluster leaves with the node's own address. One transaction; repeating it changes nothing. */
+export async function masquerade(
+  kernel: Kernel,
+  podCidrs: readonly string[],
+  clusterCidrs: readonly string[],
+): Promise<void> {
+  for (const family of ['ip', 'ip6'] as const) {
+    const ofFamily = (cidrs: readonly string[]) => cidrs.filter((cidr) => cidr.includes(':') === (family === 'ip6'));
+    const sources = ofFamily(podCidrs);
+    if (sources.length === 0) continue;
+    const chain = { family, table: table.name, name: 'postrouting' };
+    const inside = [...ofFamily(clusterCidrs), multicast[family]];
+    await kernel.apply([
+      { add: { table: { family, ...table } } },
+      { delete: { table: { family, ...table } } },
+      { add: { table: { family, ...table } } },
+      { add: { chain: { ...chain, type: 'nat', hook: 'postrouting', prio: 100, policy: 'accept' } } },
+      ...sources.map((cidr) => ({
+        add: {
+          rule: {
+            family,
+            table: table.name,
+            chain: chain.name,
+            expr: [
+              matchAddress(family, 'saddr', '==', cidr),
+              ...inside.map((other) => matchAddress(family, 'daddr', '!=', other)),
+              { masquerade: null },
+            ],
+          },
+        },
+      })),
+    ]);
+  }
+}
+
+export async function removeMasquerade(kernel: Kernel): Promise<void> {
+  for (const family of ['ip', 'ip6'])
+    await kernel.apply([{ add: { table: { family, ...table } } }, { delete: { table: { family, ...table } } }]);
+}
+
+function matchAddress(family: 'ip' | 'ip6', field: 'saddr' | 'daddr', op: '==' | '!=', cidr: string) {
+  const [addr, length] = cidr.split('/');
+  return {
+    match: { op, left: { payload: { protocol: family, field } }, right: { prefix: { addr, len: Number(length) } } },
+  };
+}
+
+/** Lets the machine pass packets on, where it does not already. Throws when the kernel refuses. */
+export function enableForwarding(podCidrs: readonly string[]): void {
+  const files = [
+    ...(podCidrs.some((cidr) => !cidr.includes(':')) ? ['/proc/sys/net/ipv4/ip_forward'] : []),
+    ...(podCidrs.some((cidr) => cidr.includes(':')) ? ['/proc/sys/net/ipv6/conf/all/forwarding'] : []),
+  ];
+  for (const file of files) if (readText(file)?.trim() !== '1') writeFileSync(file, '1');
+}
+
+/**
+ * Docker and some firewalls drop what the machine passes on unless a rule of theirs accepts it, and an accepting rule in a table of
+ * ours could not overrule them. Where that is so, Pods' traffic is accepted there. Returns whether it was so.
+ */
+export function acceptForwarded(iptables: string | undefined, podCidrs: readonly string[]): boolean {
+  if (!iptables) return false;
+  const run = (...words: string[]) => spawnSync(iptables, ['-w', ...words], { encoding: 'utf8' });
+  if (!run('-S', 'FORWARD').stdout?.startsWith('-P FORWARD DROP')) return false;
+  for (const rule of forwardRules(podCidrs)) {
+    if (run('-C', 'FORWARD', ...rule).status !== 0) run('-I', 'FORWARD', '1', ...rule);
+  }
+  return true;
+}
+
+/** Takes the rules of `acceptForwarded` away. */
+export function withdrawForwarded(iptables: string | undefined, podCidrs: readonly string[]): void {
+  if (!iptables) return;
+  for (const rule of forwardRules(podCidrs)) spawnSync(iptables, ['-w', '-D', 'FORWARD', ...rule], { stdio: 'ignore' });
+}
+
+function forwardRules(podCidrs: readonly string[]): string[][] {
+  return podCidrs
+    .filter((cidr) => !cidr.includes(':'))
+    .flatMap((cidr) => ['-s', '-d'].map((side) => [side, cidr, '-m', 'comment', '--comment', 'coracle pods', '-j', 'ACCEPT']));
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -106,6 +106,7 @@ class RunningKubelet implements Kubelet {
     this.configuration = { ...defaultConfiguration, ...options.configuration };
     const { clock, log, signal } = context;
     const recorder = context.eventRecorder('kubelet', this.nodeName);
+    const ownNode = context.informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` });
     this.#reporter = new NodeReporter(
       {
         ...pick(context),
@@ -116,6 +117,7 @@ class RunningKubelet implements Kubelet {
         host: this.host,
         recorder,
         kubeletVersion: options.version ?? 'v1.36.0',
+        watched: () => ownNode.get(this.nodeName),
         problems: () => this.#problems(),
         onReady: () => this.workers.wakeAll(),
       },

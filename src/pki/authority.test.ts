@@ -273,7 +273,12 @@ test('verification follows intermediates to a root, and minds dates, usage and w
   );
   // A leaf that signs is no authority, whatever its key did.
   const user = issueCertificate(root, { commonName: 'user', usages: ['client auth'] });
-  const forger = { ...root, ...user, certificate: parse(user.certificatePem), privateKey: systemKeys.generate() };
+  const forger = {
+    ...root,
+    ...user,
+    certificate: parse(user.certificatePem),
+    privateKey: parsePrivateKey(user.keyPem),
+  };
   const forged = parse(issueCertificate(forger, { commonName: 'admin', usages: ['client auth'] }).certificatePem);
   assert.equal(
     reason(() => verifyCertificate(forged, { ...options, intermediates: [forger.certificate] })),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { test } from 'node:test';
 import { createLocalJWKSet, importPKCS8, jwtVerify, SignJWT } from 'jose';
 import { seededRandom } from '../base/random.ts';
@@ -123,7 +123,7 @@ test('every change of a token is noticed', async () => {
 });
 
 test('what is no token, or is signed otherwise, is refused', async () => {
-  const { signer, clock, random } = setUp();
+  const { signer, clock, random, key } = setUp();
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = part({ iss: issuer, sub: 'x' });
   const stranger = createTokenSigner({
@@ -132,7 +132,15 @@ test('what is no token, or is signed otherwise, is refused', async () => {
     signingKeyPem: encodePrivateKey(systemKeys.generate()),
   });
   const genuine = await signer.sign(boundTokenClaims(bound, { clock, random }));
+  const withHeader = (header: object) => {
+    const input = `${part(header)}.${claims}`;
+    return `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  };
+  assert.equal((await signer.verify(withHeader({ alg: 'ES256' }))).sub, 'x');
   for (const { token, reason } of [
+    { token: withHeader({ alg: 'RS256' }), reason: 'signature' },
+    { token: withHeader({ alg: 'none' }), reason: 'signature' },
+    { token: withHeader({}), reason: 'signature' },
     { token: '', reason: 'malformed' },
     { token: 'abcdef.0123456789abcdef', reason: 'malformed' },
     { token: 'a.b.c', reason: 'malformed' },

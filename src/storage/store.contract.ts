@@ -32,6 +32,7 @@ export function describeStore(name: string, open: OpenStore, { modelRuns = 100 }
     testWrites(fresh);
     testReads(fresh);
     testWatches(fresh);
+    testClosingInWatcher(fresh);
     testProgress(fresh);
     testCompaction(fresh);
     testLifetimes(fresh);
@@ -306,6 +307,30 @@ function testWatches(fresh: Fresh): void {
   });
 }
 
+function testClosingInWatcher(fresh: Fresh): void {
+  test('a watcher that writes and closes the store is not re-entered, and is ended', async (t) => {
+    const { store } = await fresh(t);
+    let depth = 0;
+    const ended = Promise.withResolvers<Error>();
+    store.watch(
+      { ...everything, afterRevision: 1 },
+      {
+        onEvents([first]) {
+          if (++depth > 1) ended.reject(new Error('re-entered'));
+          if (first?.value === '1') {
+            store.put('/a', 'more').catch(ended.reject);
+            store.close().catch(ended.reject);
+          }
+          depth--;
+        },
+        onError: ended.resolve,
+      },
+    );
+    await store.put('/a', '1');
+    assert.ok((await ended.promise) instanceof StoreClosedError);
+  });
+}
+
 function testProgress(fresh: Fresh): void {
   test('a quiet watch is told how far the store has come', async (t) => {
     const { store } = await fresh(t);
@@ -320,9 +345,12 @@ function testProgress(fresh: Fresh): void {
     const { store } = await fresh(t);
     await Promise.all(Array.from({ length: 3000 }, (_, i) => store.put(i % 2 ? '/quiet/a' : '/busy/a', `${i}`)));
     const watch = recordWatch(store, { start: '/quiet/', end: '/quiet0', afterRevision: 1 });
-    await store.put('/busy/a', 'last');
+    await store.put('/busy/a', 'next');
     await watch.untilProgress(3002);
-    assert.equal(watch.events.length, 1500);
+    await store.put('/quiet/a', 'last');
+    await watch.untilProgress(3003);
+    await settle();
+    assert.equal(watch.events.length, 1501);
     const told = watch.told;
     assert.deepEqual(
       told,
@@ -433,6 +461,7 @@ function testLifetimes(fresh: Fresh): void {
   test('a key with a lifetime is removed when it ends, with a revision of its own', async (t) => {
     const { store, clock } = await fresh(t);
     const watch = recordWatch(store, { ...everything, afterRevision: 1 });
+    await clock.advance(500);
     await store.put('/a', 'short', { ttlSeconds: 10 });
     await store.put('/b', 'long', { ttlSeconds: 60 });
     await store.put('/c', 'forever');

@@ -135,9 +135,11 @@ export class WatchHub<V> {
       this.#fail(watch, end);
       return;
     }
-    const changes = index.changesAfter(watch.position, catchUpSlice).filter((c) => c.revision <= this.#position);
-    watch.position = changes.length < catchUpSlice ? this.#position : changes.at(-1)!.revision;
-    const arrived = watch.position === this.#position;
+    // The live watchers first, so that hub and index stand at the same revision when this one joins them.
+    this.flush();
+    const changes = index.changesAfter(watch.position, catchUpSlice);
+    const arrived = changes.length < catchUpSlice;
+    watch.position = arrived ? this.#position : changes.at(-1)!.revision;
     if (arrived) {
       this.#catchingUp.delete(watch);
       this.#live.add(watch.start, watch.end, watch);

@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { sleep, systemClock } from '../base/clock.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
@@ -20,6 +20,8 @@ export interface TestContainerd {
   /** Folder of `hosts.toml` files per registry. */
   readonly registryDirectory: string;
   readonly podCidr: string;
+  /** A cgroup for this test alone, removed with all below it. */
+  readonly cgroupRoot: string;
   importImage(archive: Uint8Array): Promise<void>;
   /** `ctr` in the runtime's own namespace. */
   ctr(...args: string[]): Promise<string>;
@@ -44,6 +46,7 @@ export async function startContainerd(): Promise<TestContainerd> {
   // Parallel tests need addresses and bridges of their own: both derive from the process id.
   const network = process.pid % 200;
   const bridge = `crt${process.pid % 100000}`;
+  const cgroupRoot = `/${basename(directory)}`;
   const podCidr = `10.${56 + (Math.floor(process.pid / 200) % 50)}.${network}.0/24`;
   await mkdir(join(directory, 'cni'), { recursive: true });
   await mkdir(join(directory, 'certs.d'));
@@ -67,6 +70,7 @@ export async function startContainerd(): Promise<TestContainerd> {
     endpoint: `unix://${join(directory, 'containerd.sock')}`,
     registryDirectory: join(directory, 'certs.d'),
     podCidr,
+    cgroupRoot,
     importImage,
     ctr,
     kill: () => end(daemon, 'SIGKILL'),
@@ -77,6 +81,7 @@ export async function startContainerd(): Promise<TestContainerd> {
       await removeContainers(ctr);
       await end(daemon, 'SIGTERM');
       await unmountBelow(directory);
+      await removeCgroups(cgroupRoot);
       await run('ip', ['link', 'delete', bridge]).catch(() => undefined);
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
@@ -115,6 +120,13 @@ async function removeContainers(ctr: TestContainerd['ctr']): Promise<void> {
   await Promise.all(tasks.map((id) => ctr('tasks', 'delete', '--force', id).catch(() => undefined)));
   const containers = (await ctr('containers', 'ls', '-q').catch(() => '')).split('\n').filter(Boolean);
   await Promise.all(containers.map((id) => ctr('containers', 'delete', id).catch(() => undefined)));
+}
+
+async function removeCgroups(name: string): Promise<void> {
+  const hierarchies = await readdir('/sys/fs/cgroup');
+  for (const hierarchy of [...hierarchies.map((entry) => join('/sys/fs/cgroup', entry)), '/sys/fs/cgroup']) {
+    await run('find', [join(hierarchy, name), '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']).catch(() => undefined);
+  }
 }
 
 async function unmountBelow(directory: string): Promise<void> {

@@ -32,7 +32,11 @@ export class FakeClock implements Clock {
   after(delayMs: number, callback: () => void): Timer {
     const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), sequence: this.#sequence++, callback };
     this.#timers.push(timer);
-    return { cancel: () => void (this.#timers = this.#timers.filter((other) => other !== timer)) };
+    return {
+      cancel: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      },
+    };
   }
 
   soon(callback: () => void): void {
@@ -49,7 +53,9 @@ export class FakeClock implements Clock {
     const untilMs = this.#nowMs + byMs;
     await settle();
     for (;;) {
-      const next = this.#timers.filter((t) => t.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs || a.sequence - b.sequence)[0];
+      const next = this.#timers
+        .filter((t) => t.dueMs <= untilMs)
+        .sort((a, b) => a.dueMs - b.dueMs || a.sequence - b.sequence)[0];
       if (!next) break;
       this.#timers = this.#timers.filter((timer) => timer !== next);
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);

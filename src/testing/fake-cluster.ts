@@ -1,12 +1,13 @@
 /**
  * A cluster of plain maps for unit tests of whatever reads and writes through `Client` and `InformerSet`. It keeps uids, resource
- * versions, conflicts and `Status` errors as a server does, and nothing more: no defaults, no validation, no admission. Informers see
- * a change at once, or, with `lag`, only when the test says so.
+ * versions, conflicts and `Status` errors as a server does, and nothing more: no defaults, no validation, no admission, no field
+ * selectors. Informers see a change at once, or, with `lag`, only when the test says so.
  */
+import { parseLabelSelector } from '../apimachinery/labels.ts';
 import { draft, type KubeObject, keyOf } from '../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionResource, type ResourceType } from '../apimachinery/resource.ts';
 import { alreadyExists, conflict, notFound } from '../apimachinery/status.ts';
-import type { Client, ObjectReference } from '../client/client.ts';
+import type { Client, ListOptions, ObjectReference } from '../client/client.ts';
 import type { ChangeHandler, Informer, InformerSet } from '../reconcile/informer.ts';
 
 export interface FakeCall {
@@ -114,10 +115,11 @@ export class FakeCluster {
         if (!object) throw notFound(type, ref.name);
         return object as unknown as T;
       },
-      list: async <T>(type: ResourceType<T>, options: { readonly namespace?: string | undefined } = {}) => {
-        await called({ verb: 'list', resource: type.resource, key: options.namespace ?? '' });
+      list: async <T>(type: ResourceType<T>, { namespace, labelSelector = '' }: ListOptions = {}) => {
+        await called({ verb: 'list', resource: type.resource, key: namespace ?? '' });
+        const matcher = parseLabelSelector(labelSelector);
         const items = [...this.#table(type).values()].filter(
-          (object) => !options.namespace || object.metadata.namespace === options.namespace,
+          ({ metadata }) => (!namespace || metadata.namespace === namespace) && matcher.matches(metadata.labels ?? {}),
         ) as unknown as T[];
         return { items, resourceVersion: String(this.#revision), continue: undefined, remainingItemCount: undefined };
       },

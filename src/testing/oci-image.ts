@@ -3,7 +3,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { buildImage, type ImageConfig, type ImageEntry, ociArchive } from '../kubelet/images/oci-archive.ts';
+import { type BuiltImage, buildImage, type ImageConfig, type ImageEntry, ociArchive } from '../kubelet/images/oci-archive.ts';
 
 export interface BusyboxImageOptions {
   readonly config?: ImageConfig;
@@ -15,14 +15,17 @@ export const busyboxPath = '/bin/busybox';
 
 /** An OCI archive of busybox with all its applets, named `reference`; by default it runs a shell. */
 export function busyboxImageArchive(reference: string, options: BusyboxImageOptions = {}): Buffer {
+  return ociArchive(reference, [busyboxImage(options)]);
+}
+
+export function busyboxImage(options: BusyboxImageOptions = {}): BuiltImage {
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const config = {
     Cmd: ['sh'],
     Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
     ...options.config,
   };
-  const image = buildImage({ architecture, entries: [...busyboxEntries(), ...(options.entries ?? [])], config });
-  return ociArchive(reference, [image]);
+  return buildImage({ architecture, entries: [...busyboxEntries(), ...(options.entries ?? [])], config });
 }
 
 function busyboxEntries(): ImageEntry[] {

@@ -27,7 +27,7 @@ const digests: Readonly<Record<string, string | null>> = {
 
 /** What is wrong with a certificate request in base64 of PEM; undefined when nothing is. */
 export function certificateRequestProblem(base64: string): string | undefined {
-  const [block] = pemBlocks(base64);
+  const [block] = pemBlocks(textOf(base64));
   if (block?.label !== 'CERTIFICATE REQUEST') return 'PEM block type must be CERTIFICATE REQUEST';
   const request = readRequest(block.bytes);
   if (!request) return 'asn1: structure error: not a certificate request';
@@ -38,18 +38,40 @@ export function certificateRequestProblem(base64: string): string | undefined {
 
 /** What is wrong with a chain of certificates in base64 of PEM; undefined when nothing is. */
 export function certificatesProblem(base64: string): string | undefined {
-  const blocks = pemBlocks(base64);
+  const blocks = pemBlocks(textOf(base64));
   for (const { label, hasHeaders, bytes } of blocks) {
     if (label !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${quote(label)}`;
     if (hasHeaders) return 'no PEM block headers are permitted';
     if (bytes.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
-    if (!isCertificate(bytes)) return 'x509: malformed certificate';
+    if (!readCertificate(bytes)) return 'x509: malformed certificate';
   }
   return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
 }
 
-function pemBlocks(base64: string): PemBlock[] {
-  const text = Buffer.from(base64, 'base64').toString('latin1');
+/** What is wrong with the trust anchors of a bundle, in PEM. */
+export function trustAnchorProblems(pem: string): string[] {
+  const entries = pemBlocks(pem).map(({ label, hasHeaders, bytes }, index) => {
+    if (label !== 'CERTIFICATE') return { problem: `entry ${index} has bad block type: ${label}` };
+    if (hasHeaders) return { problem: `entry ${index} has PEM block headers` };
+    const certificate = readCertificate(bytes);
+    if (!certificate) return { problem: `entry ${index} does not parse as X.509` };
+    if (!certificate.ca) return { problem: `entry ${index} does not have the CA bit set` };
+    return { anchor: bytes.toString('base64') };
+  });
+  const problems = entries.flatMap(({ problem }) => (problem ? [problem] : []));
+  if (problems.length > 0) return problems;
+  if (entries.length === 0) return ['at least one trust anchor must be provided'];
+  const places = Map.groupBy(entries.keys(), (index) => entries[index]!.anchor);
+  return [...places.values()]
+    .filter((indices) => indices.length > 1)
+    .map((indices) => `duplicate trust anchor (indices [${indices.join(' ')}])`);
+}
+
+function textOf(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('latin1');
+}
+
+function pemBlocks(text: string): PemBlock[] {
   const pattern = /-----BEGIN ([^\n-]+)-----\r?\n([\s\S]*?)-----END \1-----/g;
   return [...text.matchAll(pattern)].map(([, label = '', body = '']) => ({
     label,
@@ -58,11 +80,11 @@ function pemBlocks(base64: string): PemBlock[] {
   }));
 }
 
-function isCertificate(bytes: Buffer): boolean {
+function readCertificate(bytes: Buffer): X509Certificate | undefined {
   try {
-    return new X509Certificate(bytes).subject !== undefined;
+    return new X509Certificate(bytes);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -33,7 +33,7 @@ describe('Admission chain', () => {
     assert.equal(chain.handles('CREATE', configMaps, ''), false);
   });
 
-  it('has upstream\'s default plugins in upstream\'s order', () => {
+  it("has upstream's default plugins in upstream's order", () => {
     const names = chainOf().chain.pluginNames;
     assert.deepEqual(names.slice(0, 4), ['RoleEscalation', 'NamespaceLifecycle', 'LimitRanger', 'ServiceAccount']);
     assert.equal(names.at(-1), 'ResourceQuota');
@@ -49,7 +49,9 @@ describe('Admission chain', () => {
   it('refuses flags that contradict', () => {
     assert.throws(() => chainOf(['Foo']), { message: 'enable-admission-plugins plugin "Foo" is unknown' });
     assert.throws(() => chainOf([], ['Foo']), { message: 'disable-admission-plugins plugin "Foo" is unknown' });
-    assert.throws(() => chainOf(['Priority'], ['Priority']), { message: '[Priority] in enable-admission-plugins and disable-admission-plugins overlapped' });
+    assert.throws(() => chainOf(['Priority'], ['Priority']), {
+      message: '[Priority] in enable-admission-plugins and disable-admission-plugins overlapped',
+    });
   });
 
   it('completes a pod as upstream does', async () => {
@@ -57,7 +59,10 @@ describe('Admission chain', () => {
     const { namespaces } = await import('../../api/gen/core-v1.ts');
     cluster.add(namespaces, { metadata: { name: 'a' }, spec: {}, status: { phase: 'Active' } });
     cluster.add(serviceAccounts, { metadata: { name: 'default', namespace: 'a' } });
-    const attributes = attributesOf<Pod>({ type: pods, object: { metadata: { name: 'web', namespace: 'a' }, spec: { containers: [{ name: 'c' }] } } });
+    const attributes = attributesOf<Pod>({
+      type: pods,
+      object: { metadata: { name: 'web', namespace: 'a' }, spec: { containers: [{ name: 'c' }] } },
+    });
     await chain.admit(attributes);
     await chain.validate(attributes);
     const { spec } = attributes.object as Pod;

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ClusterRole, clusterRoleBindings, clusterRoles, type PolicyRule, roleBindings, roles } from '../../api/gen/rbac-v1.ts';
+import {
+  type ClusterRole,
+  clusterRoleBindings,
+  clusterRoles,
+  type PolicyRule,
+  roleBindings,
+  roles,
+} from '../../api/gen/rbac-v1.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { alice, attributesOf, refusalOf } from '../admission/admission.fixture.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { alice, attributesOf, refusalOf } from '../admission/admission.fixture.ts';
 import { createAuthorization } from './authorization.ts';
 import { roleEscalation } from './role-escalation.ts';
 
@@ -14,23 +21,37 @@ const group = 'rbac.authorization.k8s.io';
 function setUp(...held: PolicyRule[]) {
   const cluster = new FakeCluster();
   cluster.add(clusterRoles, { metadata: { name: 'held' }, rules: held });
-  cluster.add(clusterRoleBindings, { metadata: { name: 'b' }, roleRef: { kind: 'ClusterRole', name: 'held' }, subjects: [{ kind: 'User', name: 'alice' }] });
+  cluster.add(clusterRoleBindings, {
+    metadata: { name: 'b' },
+    roleRef: { kind: 'ClusterRole', name: 'held' },
+    subjects: [{ kind: 'User', name: 'alice' }],
+  });
   const { authorizer, ruleResolver } = createAuthorization({ modes: ['RBAC'], informers: cluster.informers });
   return { cluster, plugin: roleEscalation({ authorizer, resolver: ruleResolver }) };
 }
 
-const who = 'user "alice" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:';
+const who =
+  'user "alice" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:';
 const role = (...rules: PolicyRule[]) => ({ metadata: { name: 'r', namespace: 'a' }, rules });
 
 describe('Nobody hands on what he does not hold:', () => {
   it('a role of held rules is admitted', async () => {
     const { plugin } = setUp(readPods);
-    assert.equal(await refusalOf(plugin, attributesOf({ type: roles, object: role({ ...readPods, verbs: ['get'], resourceNames: ['x'] }) })), undefined);
+    assert.equal(
+      await refusalOf(
+        plugin,
+        attributesOf({ type: roles, object: role({ ...readPods, verbs: ['get'], resourceNames: ['x'] }) }),
+      ),
+      undefined,
+    );
   });
 
   it('a role of other rules is refused, and says which', async () => {
     const { plugin } = setUp(readPods);
-    const wanted = [{ ...readPods, verbs: ['get', 'delete', 'create'] }, { nonResourceURLs: ['/metrics'], verbs: ['get'] }];
+    const wanted = [
+      { ...readPods, verbs: ['get', 'delete', 'create'] },
+      { nonResourceURLs: ['/metrics'], verbs: ['get'] },
+    ];
     assert.equal(
       await refusalOf(plugin, attributesOf({ type: roles, object: role(...wanted) })),
       `roles.${group} "r" is forbidden: ${who}\n{APIGroups:[""], Resources:["pods"], Verbs:["delete" "create"]}\n{NonResourceURLs:["/metrics"], Verbs:["get"]}`,
@@ -39,10 +60,20 @@ describe('Nobody hands on what he does not hold:', () => {
 
   const covered: readonly (readonly [string, PolicyRule, PolicyRule, boolean])[] = [
     ['a star covers everything', { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }, readPods, true],
-    ['a star and subresource cover it', { apiGroups: [''], resources: ['*/log'], verbs: ['get'] }, { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] }, true],
+    [
+      'a star and subresource cover it',
+      { apiGroups: [''], resources: ['*/log'], verbs: ['get'] },
+      { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+      true,
+    ],
     ['a named object does not cover all', { ...readPods, resourceNames: ['x'] }, readPods, false],
     ['no list of resources covers a star', readPods, { ...readPods, resources: ['*'] }, false],
-    ['a path covers what is below its star', { nonResourceURLs: ['/apis/*'], verbs: ['get'] }, { nonResourceURLs: ['/apis/apps'], verbs: ['get'] }, true],
+    [
+      'a path covers what is below its star',
+      { nonResourceURLs: ['/apis/*'], verbs: ['get'] },
+      { nonResourceURLs: ['/apis/apps'], verbs: ['get'] },
+      true,
+    ],
   ];
   for (const [name, held, wanted, admitted] of covered) {
     it(name, async () => {
@@ -58,16 +89,25 @@ describe('Nobody hands on what he does not hold:', () => {
 
   it('system:masters may write any role', async () => {
     const user = { name: 'root', groups: ['system:masters'] };
-    assert.equal(await refusalOf(setUp().plugin, attributesOf({ type: roles, object: role(readPods), user })), undefined);
+    assert.equal(
+      await refusalOf(setUp().plugin, attributesOf({ type: roles, object: role(readPods), user })),
+      undefined,
+    );
   });
 
   it('the garbage collector may change finalizers and owners', async () => {
     const before = { ...role(readPods), metadata: { ...role().metadata, finalizers: ['x'] } };
-    assert.equal(await refusalOf(setUp().plugin, attributesOf({ type: roles, object: role(readPods), oldObject: before })), undefined);
+    assert.equal(
+      await refusalOf(setUp().plugin, attributesOf({ type: roles, object: role(readPods), oldObject: before })),
+      undefined,
+    );
   });
 
   it('an aggregated role needs the right to everything', async () => {
-    const aggregated: ClusterRole = { metadata: { name: 'r' }, aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } };
+    const aggregated: ClusterRole = {
+      metadata: { name: 'r' },
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
+    };
     assert.equal(
       await refusalOf(setUp(readPods).plugin, attributesOf({ type: clusterRoles, object: aggregated })),
       `clusterroles.${group} "r" is forbidden: must have cluster-admin privileges to use the aggregationRule`,
@@ -75,19 +115,32 @@ describe('Nobody hands on what he does not hold:', () => {
   });
 
   it('a binding needs the rules of its role, or the right to bind it', async () => {
-    const binding: KubeObject = { metadata: { name: 'rb', namespace: 'a' }, roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'admin' }, subjects: [] } as KubeObject;
+    const binding: KubeObject = {
+      metadata: { name: 'rb', namespace: 'a' },
+      roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'admin' },
+      subjects: [],
+    } as KubeObject;
     const ask = async (...held: PolicyRule[]) => {
       const { cluster, plugin } = setUp(...held);
       cluster.add(clusterRoles, { metadata: { name: 'admin' }, rules: [readPods] });
       return refusalOf(plugin, attributesOf({ type: roleBindings, object: binding, user: alice }));
     };
     assert.equal(await ask(readPods), undefined);
-    assert.equal(await ask({ apiGroups: [group], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['admin'] }), undefined);
-    assert.equal(await ask(), `rolebindings.${group} "rb" is forbidden: ${who}\n{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`);
+    assert.equal(
+      await ask({ apiGroups: [group], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['admin'] }),
+      undefined,
+    );
+    assert.equal(
+      await ask(),
+      `rolebindings.${group} "rb" is forbidden: ${who}\n{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`,
+    );
   });
 
   it('a binding to a role that is not there is refused as not found', async () => {
     const binding = { metadata: { name: 'rb', namespace: 'a' }, roleRef: { apiGroup: group, kind: 'Role', name: 'x' } };
-    assert.equal(await refusalOf(setUp().plugin, attributesOf({ type: roleBindings, object: binding })), `role.${group} "x" not found`);
+    assert.equal(
+      await refusalOf(setUp().plugin, attributesOf({ type: roleBindings, object: binding })),
+      `role.${group} "x" not found`,
+    );
   });
 });

@@ -2,7 +2,7 @@
  * The media types this server reads and writes, in the order of preference. A new encoding (protobuf, CBOR) is registered here and
  * nowhere else.
  */
-import { stringify } from 'yaml';
+import { yamlLibrary } from '../../base/lazy-module.ts';
 import { unsupportedMediaType } from '../../apimachinery/status.ts';
 import { encodeAny } from './json.ts';
 
@@ -52,6 +52,6 @@ export function encodeIn(format: OutputFormat, object: unknown, pretty: boolean)
 /** Canonical JSON in another form. */
 export function reformat(format: OutputFormat, json: Buffer, pretty: boolean): Buffer {
   if (format.name === 'yaml')
-    return Buffer.from(stringify(JSON.parse(json.toString()), { version: '1.1', lineWidth: 0 }));
+    return Buffer.from(yamlLibrary().stringify(JSON.parse(json.toString()), { version: '1.1', lineWidth: 0 }));
   return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), undefined, 2)}\n`) : json;
 }

@@ -1,11 +1,12 @@
 /** What the handlers of both versions of HTTP need of the server they belong to. */
 import type { TLSSocket } from 'node:tls';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import type { BodyOptions, HttpRequest } from './http-request.ts';
+import type { Deadlines, HttpRequest } from './http-request.ts';
 import type { EncodedResponse } from './response-encoding.ts';
 
 export interface ConnectionContext {
-  readonly body: BodyOptions;
+  /** For whole bodies to arrive. */
+  readonly bodyDeadlines: Deadlines;
   /** Never rejects. */
   respond(request: HttpRequest): Promise<EncodedResponse>;
   failure(error: unknown, request: Pick<ApiRequest, 'method' | 'path' | 'signal'>): ApiResponse;

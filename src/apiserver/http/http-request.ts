@@ -75,14 +75,43 @@ function decodePath(path: string): string {
 
 export const noBody: RequestBody = { kind: 'none' };
 
-export interface BodyOptions {
-  readonly clock: Clock;
-  /** For the whole body to arrive. */
-  readonly timeoutMs: number;
+/** Deadlines of equal length, of which nearly all are met: one timer serves them all. */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  /** In the order of their due times, for all are equally long. */
+  readonly #pending = new Set<{ readonly dueMs: number; expire(): void }>();
+  #armed = false;
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Calls `expire` in time, unless the result is called before. */
+  add(expire: () => void): () => void {
+    const deadline = { dueMs: this.#clock.monotonic() + this.#timeoutMs, expire };
+    this.#pending.add(deadline);
+    if (!this.#armed) this.#arm(this.#timeoutMs);
+    return () => this.#pending.delete(deadline);
+  }
+
+  #arm(delayMs: number): void {
+    this.#armed = true;
+    this.#clock.after(delayMs, () => {
+      this.#armed = false;
+      const nowMs = this.#clock.monotonic();
+      for (const deadline of this.#pending) {
+        if (deadline.dueMs > nowMs) return this.#arm(deadline.dueMs - nowMs);
+        this.#pending.delete(deadline);
+        deadline.expire();
+      }
+    });
+  }
 }
 
 /** A body that is read when somebody asks, once. */
-export function streamedBody(stream: Readable, { clock, timeoutMs }: BodyOptions): RequestBody {
+export function streamedBody(stream: Readable, deadlines: Deadlines): RequestBody {
   return {
     kind: 'bytes',
     read: (limitBytes) =>
@@ -90,7 +119,7 @@ export function streamedBody(stream: Readable, { clock, timeoutMs }: BodyOptions
         const chunks: Buffer[] = [];
         let size = 0;
         const finish = (settle: () => void) => {
-          timer.cancel();
+          met();
           stream.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
           settle();
         };
@@ -105,7 +134,7 @@ export function streamedBody(stream: Readable, { clock, timeoutMs }: BodyOptions
         };
         const onEnd = () => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
         const onClose = () => finish(() => reject(badRequest('unexpected EOF')));
-        const timer = clock.after(timeoutMs, () =>
+        const met = deadlines.add(() =>
           finish(() => reject(timeout('request did not complete within the allotted timeout'))),
         );
         if (stream.destroyed && !stream.readableEnded) onClose();

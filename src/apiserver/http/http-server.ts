@@ -13,6 +13,7 @@ import type { Log } from '../../base/log.ts';
 import { failureResponse } from '../failure.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { type ConnectionContext, peerChain } from './connection.ts';
+import { Deadlines } from './http-request.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
 import { encodeResponse } from './response-encoding.ts';
@@ -121,7 +122,7 @@ class NetworkServer {
     const failure: ConnectionContext['failure'] = (error, request) => failureResponse(error, request, this.#log);
     return {
       failure,
-      body: { clock: this.#clock, timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs },
+      bodyDeadlines: new Deadlines(this.#clock, options.bodyTimeoutMs ?? defaultBodyTimeoutMs),
       async respond(request) {
         try {
           return await encodeResponse(request, await options.handle(request));

@@ -35,7 +35,7 @@ function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, header
     method,
     target,
     headers: headers as Readonly<Record<string, string | undefined>>,
-    body: flags & endOfStream ? noBody : streamedBody(stream, context.body),
+    body: flags & endOfStream ? noBody : streamedBody(stream, context.bodyDeadlines),
     remoteAddress: socket?.remoteAddress ?? '',
     clientCertificates: socket ? context.certificatesOf(socket) : [],
   });

@@ -4,7 +4,6 @@
  */
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { alreadyExists, generateNameConflict, statusError } from '../../apimachinery/status.ts';
-import { formatTime } from '../../apimachinery/time.ts';
 import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -85,7 +84,7 @@ async function attemptCreate(
   generated = false,
 ): Promise<Written> {
   const { kind, environment } = operation;
-  fillSystemFields(object.metadata, formatTime(environment.clock.now()), environment.random);
+  fillSystemFields(object.metadata, environment.nowText(), environment.random);
   const finish = await environment.hooksOf(kind).beginCreate?.(object, { dryRun: options.dryRun });
   let kept = false;
   try {

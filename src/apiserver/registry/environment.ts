@@ -2,6 +2,7 @@
  * The registry's machinery over one store: a feed, a cache per kind made on first use, and what operations share. Generic over the
  * form in which the store keeps objects; beyond this file nobody knows which it is.
  */
+import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -67,6 +68,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     random,
     log,
     admission: options.admission,
+    nowText: secondsOf(clock),
     storageOf,
     storageNamed(name) {
       const kind = kindsByName.get(name);
@@ -81,6 +83,20 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       for (const { cache } of storages.values()) cache.close();
       feed.close();
     },
+  };
+}
+
+/** Formats each second once, for thousands of objects may be stamped with it. */
+function secondsOf(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = '';
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      text = formatTime(now * 1000);
+    }
+    return text;
   };
 }
 

@@ -5,7 +5,6 @@
 import type { StrategyContext } from '../../api/kind.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
-import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -27,6 +26,8 @@ export interface RegistryEnvironment {
   readonly random: Random;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
+  /** The present second in RFC 3339, as objects are stamped with it. */
+  nowText(): string;
   /** Storage of a resource; undefined for what is not stored. */
   storageOf(kind: StoredKind): KindStorage;
   /** By the kind's name, as in `poddisruptionbudgets.policy`; undefined when it is not served. */
@@ -88,7 +89,7 @@ export function keyOf({ storage, info }: Operation): string {
 
 export function strategyContext(operation: Operation): StrategyContext {
   return {
-    now: formatTime(operation.environment.clock.now()),
+    now: operation.environment.nowText(),
     user: operation.user,
     warn: (message) => void operation.warnings.push(message),
   };

@@ -87,5 +87,6 @@ export function lowerBandOf(
   if (size <= rule.least) return 0n;
   const share = size / rule.step;
   if (share < rule.least) return rule.least;
-  return share > rule.most ? rule.most : share;
+  if (share > rule.most) return rule.most;
+  return share;
 }

@@ -47,7 +47,10 @@ describe('Cluster IPs', () => {
     const { spec } = await created(allocatorOf(), service());
     const last = Number(spec.clusterIP!.split('.')[3]);
     assert.ok(spec.clusterIP!.startsWith('10.0.0.') && last >= 17 && last <= 254, spec.clusterIP);
-    assert.deepEqual([spec.clusterIPs, spec.ipFamilies, spec.ipFamilyPolicy], [[spec.clusterIP], ['IPv4'], 'SingleStack']);
+    assert.deepEqual(
+      [spec.clusterIPs, spec.ipFamilies, spec.ipFamilyPolicy],
+      [[spec.clusterIP], ['IPv4'], 'SingleStack'],
+    );
   });
 
   it('are each given once, lower band last, and then no more', async () => {
@@ -56,7 +59,10 @@ describe('Cluster IPs', () => {
     for (let i = 0; i < 30; i++) all.add((await created(allocator, service())).spec.clusterIP!);
     assert.equal(all.size, 30);
     assert.ok(!all.has('10.0.0.0') && !all.has('10.0.0.31'));
-    assert.equal(await messageOf(created(allocator, service())), 'Internal error occurred: failed to allocate a serviceIP for Service "s": range is full');
+    assert.equal(
+      await messageOf(created(allocator, service())),
+      'Internal error occurred: failed to allocate a serviceIP for Service "s": range is full',
+    );
   });
 
   it('can be asked for', async () => {
@@ -65,11 +71,31 @@ describe('Cluster IPs', () => {
   });
 
   const refusals: readonly (readonly [string, string, string])[] = [
-    ['that somebody has', '10.0.0.10', `${ipPath} ["10.0.0.10"]: failed to allocate IP 10.0.0.10: provided IP is already allocated`],
-    ['of another network', '10.1.0.10', `${ipPath} ["10.1.0.10"]: failed to allocate IP 10.1.0.10: the provided network does not match the current range`],
-    ['that is the broadcast address', '10.0.0.255', `${ipPath} ["10.0.0.255"]: failed to allocate IP 10.0.0.255: the provided IP (10.0.0.255) is not in the valid range. The range of valid IPs is 10.0.0.0/24`],
-    ['of a family the cluster does not have', 'fd00::1', 'Service "s" is invalid: spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster'],
-    ['that is none', 'x', 'Service "s" is invalid: spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+    [
+      'that somebody has',
+      '10.0.0.10',
+      `${ipPath} ["10.0.0.10"]: failed to allocate IP 10.0.0.10: provided IP is already allocated`,
+    ],
+    [
+      'of another network',
+      '10.1.0.10',
+      `${ipPath} ["10.1.0.10"]: failed to allocate IP 10.1.0.10: the provided network does not match the current range`,
+    ],
+    [
+      'that is the broadcast address',
+      '10.0.0.255',
+      `${ipPath} ["10.0.0.255"]: failed to allocate IP 10.0.0.255: the provided IP (10.0.0.255) is not in the valid range. The range of valid IPs is 10.0.0.0/24`,
+    ],
+    [
+      'of a family the cluster does not have',
+      'fd00::1',
+      'Service "s" is invalid: spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster',
+    ],
+    [
+      'that is none',
+      'x',
+      'Service "s" is invalid: spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    ],
   ];
   for (const [name, clusterIP, message] of refusals) {
     it(`one ${name} is refused`, async () => {
@@ -93,15 +119,27 @@ describe('Cluster IPs', () => {
     const wanted = service({ clusterIP: '10.0.0.10' });
     (await allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true }))(true);
     await created(allocator, wanted);
-    assert.match(await messageOf(allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true })), /provided IP is already allocated$/);
+    assert.match(
+      await messageOf(allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true })),
+      /provided IP is already allocated$/,
+    );
   });
 
   it('of stored services are known after a restart', async () => {
-    const stored = service({ clusterIP: '10.0.0.10', clusterIPs: ['10.0.0.10'], type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] }, 'old');
+    const stored = service(
+      { clusterIP: '10.0.0.10', clusterIPs: ['10.0.0.10'], type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] },
+      'old',
+    );
     const allocator = allocatorOf(['10.0.0.0/24'], [stored]);
-    assert.match(await messageOf(created(allocator, service({ clusterIP: '10.0.0.10' }))), /provided IP is already allocated$/);
+    assert.match(
+      await messageOf(created(allocator, service({ clusterIP: '10.0.0.10' }))),
+      /provided IP is already allocated$/,
+    );
     const port = service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] });
-    assert.equal(await messageOf(created(allocator, port)), 'Service "s" is invalid: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated');
+    assert.equal(
+      await messageOf(created(allocator, port)),
+      'Service "s" is invalid: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated',
+    );
   });
 
   it('are not given to headless services and names of outside', async () => {
@@ -127,7 +165,7 @@ describe('Cluster IPs', () => {
     assert.match((await updated(allocator, service(), outside)).spec.clusterIP!, /^10\.0\.0\./);
   });
 
-  it('first of the range is the API server\'s', () => assert.equal(allocatorOf().kubernetesAddress, '10.0.0.1'));
+  it("first of the range is the API server's", () => assert.equal(allocatorOf().kubernetesAddress, '10.0.0.1'));
 });
 
 describe('Dual stack', () => {
@@ -139,12 +177,17 @@ describe('Dual stack', () => {
     assert.deepEqual(spec.ipFamilies, ['IPv4', 'IPv6']);
     assert.equal(spec.clusterIPs?.length, 2);
     assert.match(spec.clusterIPs![1]!, /^fd00::/);
-    assert.deepEqual((await created(allocator, service({ ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6'] }))).spec.ipFamilies, ['IPv6', 'IPv4']);
+    assert.deepEqual(
+      (await created(allocator, service({ ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6'] }))).spec.ipFamilies,
+      ['IPv6', 'IPv4'],
+    );
   });
 
   it('preferring two is content with one, requiring two is not', async () => {
     const allocator = allocatorOf();
-    assert.deepEqual((await created(allocator, service({ ipFamilyPolicy: 'PreferDualStack' }))).spec.ipFamilies, ['IPv4']);
+    assert.deepEqual((await created(allocator, service({ ipFamilyPolicy: 'PreferDualStack' }))).spec.ipFamilies, [
+      'IPv4',
+    ]);
     assert.equal(
       await messageOf(created(allocator, service({ ipFamilyPolicy: 'RequireDualStack' }))),
       'Service "s" is invalid: spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
@@ -158,7 +201,11 @@ describe('Dual stack', () => {
   it('can be taken on and given up later', async () => {
     const allocator = allocatorOf(dual);
     const single = await created(allocator, service());
-    const both = await updated(allocator, { ...single, spec: { ...single.spec, ipFamilyPolicy: 'PreferDualStack' } }, single);
+    const both = await updated(
+      allocator,
+      { ...single, spec: { ...single.spec, ipFamilyPolicy: 'PreferDualStack' } },
+      single,
+    );
     assert.equal(both.spec.clusterIPs?.length, 2);
     assert.equal(both.spec.clusterIPs?.[0], single.spec.clusterIP);
     const again = await updated(allocator, { ...both, spec: { ...both.spec, ipFamilyPolicy: 'SingleStack' } }, both);
@@ -171,7 +218,10 @@ describe('Dual stack', () => {
     const allocator = allocatorOf(dual);
     const both = await created(allocator, service({ ipFamilyPolicy: 'PreferDualStack' }));
     const dropped = { ...both, spec: { ...both.spec, clusterIPs: [both.spec.clusterIP!] } };
-    assert.match(await messageOf(updated(allocator, dropped, both)), /spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary cluster IP$/);
+    assert.match(
+      await messageOf(updated(allocator, dropped, both)),
+      /spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be 'SingleStack' to release the secondary cluster IP$/,
+    );
   });
 
   it('a headless service without selector has both families anyway', async () => {
@@ -190,7 +240,12 @@ describe('Node ports', () => {
   });
 
   it('are shared by ports of one number over two protocols', async () => {
-    const [tcp, udp] = portsOf(await created(allocatorOf(), nodePort({ name: 'a', port: 53, protocol: 'TCP', nodePort: 30053 }, { name: 'b', port: 53, protocol: 'UDP' })));
+    const [tcp, udp] = portsOf(
+      await created(
+        allocatorOf(),
+        nodePort({ name: 'a', port: 53, protocol: 'TCP', nodePort: 30053 }, { name: 'b', port: 53, protocol: 'UDP' }),
+      ),
+    );
     assert.deepEqual([tcp, udp], [30053, 30053]);
   });
 
@@ -210,11 +265,20 @@ describe('Node ports', () => {
 
   it('change one by one in an update', async () => {
     const allocator = allocatorOf();
-    const stored = await created(allocator, nodePort({ name: 'a', port: 80, nodePort: 30080 }, { name: 'b', port: 81, nodePort: 30081 }));
-    const ports = [{ name: 'a', port: 80, nodePort: 30080 }, { name: 'b', port: 81, nodePort: 30082 }];
+    const stored = await created(
+      allocator,
+      nodePort({ name: 'a', port: 80, nodePort: 30080 }, { name: 'b', port: 81, nodePort: 30081 }),
+    );
+    const ports = [
+      { name: 'a', port: 80, nodePort: 30080 },
+      { name: 'b', port: 81, nodePort: 30082 },
+    ];
     await updated(allocator, { ...stored, spec: { ...stored.spec, ports } }, stored);
     assert.deepEqual(portsOf(await created(allocator, nodePort({ port: 80, nodePort: 30081 }))), [30081]);
-    assert.match(await messageOf(created(allocator, nodePort({ port: 80, nodePort: 30080 }))), /provided port is already allocated$/);
+    assert.match(
+      await messageOf(created(allocator, nodePort({ port: 80, nodePort: 30080 }))),
+      /provided port is already allocated$/,
+    );
   });
 
   it('are not given to a load balancer that wants none', async () => {
@@ -226,23 +290,38 @@ describe('Node ports', () => {
     const allocator = allocatorOf();
     const balanced = service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30500 });
     const stored = await created(allocator, balanced);
-    assert.equal(await messageOf(created(allocator, balanced)), 'Internal error occurred: failed to allocate requested HealthCheck NodePort 30500: provided port is already allocated');
-    await updated(allocator, { ...stored, spec: { ...stored.spec, externalTrafficPolicy: 'Cluster', healthCheckNodePort: undefined } }, stored);
+    assert.equal(
+      await messageOf(created(allocator, balanced)),
+      'Internal error occurred: failed to allocate requested HealthCheck NodePort 30500: provided port is already allocated',
+    );
+    await updated(
+      allocator,
+      { ...stored, spec: { ...stored.spec, externalTrafficPolicy: 'Cluster', healthCheckNodePort: undefined } },
+      stored,
+    );
     assert.equal((await created(allocator, balanced)).spec.healthCheckNodePort, 30500);
   });
 
   it('of a failed write are all given back', async () => {
     const allocator = allocatorOf();
     await created(allocator, nodePort({ port: 80, nodePort: 30081 }));
-    await messageOf(created(allocator, nodePort({ name: 'a', port: 80, nodePort: 30080 }, { name: 'b', port: 81, nodePort: 30081 })));
+    await messageOf(
+      created(allocator, nodePort({ name: 'a', port: 80, nodePort: 30080 }, { name: 'b', port: 81, nodePort: 30081 })),
+    );
     assert.deepEqual(portsOf(await created(allocator, nodePort({ port: 80, nodePort: 30080 }))), [30080]);
   });
 });
 
 describe('Ranges', () => {
-  it('have upstream\'s lower bands', () => {
+  it("have upstream's lower bands", () => {
     const address = { step: 16n, least: 16n, most: 256n };
-    const sizes = [[16n, 0n], [32n, 16n], [256n, 16n], [4096n, 256n], [65536n, 256n]] as const;
+    const sizes = [
+      [16n, 0n],
+      [32n, 16n],
+      [256n, 16n],
+      [4096n, 256n],
+      [65536n, 256n],
+    ] as const;
     for (const [size, band] of sizes) assert.equal(lowerBandOf(size, address), band);
     assert.equal(lowerBandOf(2768n, { step: 32n, least: 16n, most: 128n }), 86n);
   });

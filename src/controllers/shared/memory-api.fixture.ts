@@ -99,8 +99,9 @@ export class MemoryApi implements Transport {
     if (present) this.#remove(this.#tableOf(type), draft(present) as Loose);
   }
 
-  async send(request: TransportRequest): Promise<unknown> {
+  async send(sent: TransportRequest): Promise<unknown> {
     await Promise.resolve();
+    const request = sent.body === undefined ? sent : { ...sent, body: JSON.parse(JSON.stringify(sent.body)) };
     request.signal?.throwIfAborted();
     this.onRequest?.(request);
     if (request.path === '/api' || request.path === '/apis') return this.#discovery(request.path === '/api');

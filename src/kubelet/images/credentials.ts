@@ -16,7 +16,7 @@ export function credentialsFor(image: string, secrets: readonly Secret[]): Regis
   for (const secret of secrets) {
     for (const [registry, entry] of entriesOf(secret)) {
       if (matchesRegistry(registry, image))
-        matches.push({ length: registry.length, credentials: toCredentials(registry, entry) });
+        matches.push({ length: registry.length, credentials: toCredentials(entry) });
     }
   }
   return matches.sort((a, b) => b.length - a.length).map(({ credentials }) => credentials);
@@ -41,12 +41,12 @@ function entriesOf(secret: Secret): [string, RegistryEntry][] {
 
 const decode = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString();
 
-function toCredentials(registry: string, entry: RegistryEntry): RegistryCredentials {
+/** Without the registry's address: a runtime with a mirror would take them for another server's. */
+function toCredentials(entry: RegistryEntry): RegistryCredentials {
   const [username, ...rest] = entry.auth ? decode(entry.auth).split(':') : [];
   return {
     username: entry.username ?? username,
     password: entry.password ?? (entry.auth ? rest.join(':') : undefined),
-    serverAddress: registry,
     identityToken: entry.identitytoken,
     registryToken: entry.registrytoken,
   };

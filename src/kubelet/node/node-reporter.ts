@@ -30,6 +30,8 @@ export interface NodeReporterOptions {
   readonly host: NodeHost;
   readonly recorder: EventRecorder;
   readonly kubeletVersion: string;
+  /** This Node as a watch shows it, once there is one. */
+  watched(): Node | undefined;
   /** Further reasons why the node is not ready: it is shutting down, containers cannot be listed. */
   problems(): readonly string[];
   /** The node became ready, or its network did. */
@@ -60,9 +62,12 @@ export class NodeReporter {
     this.#version = version;
   }
 
-  /** As it was last posted. */
+  /** As the API server is known to have it. */
   get node(): Node | undefined {
-    return this.#node;
+    const seen = this.#options.watched();
+    const own = this.#node;
+    if (!seen || !own) return seen ?? own;
+    return seen.metadata.uid === own.metadata.uid && versionOf(own) > versionOf(seen) ? own : seen;
   }
 
   get allocatable(): Readonly<Record<string, string>> {
@@ -100,7 +105,7 @@ export class NodeReporter {
     let failure: unknown;
     for (let attempt = 0; attempt < updateRetries && !this.#options.signal.aborted; attempt++) {
       try {
-        await this.#tryReport();
+        await this.#tryReport(attempt);
         return;
       } catch (error) {
         failure = error;
@@ -110,9 +115,9 @@ export class NodeReporter {
     throw failure;
   }
 
-  async #tryReport(): Promise<void> {
+  async #tryReport(attempt: number): Promise<void> {
     const { client, clock, nodeName, configuration, signal } = this.#options;
-    const current = await client.get(nodes, { name: nodeName }, { signal });
+    const current = attempt === 0 ? await this.#current() : await client.get(nodes, { name: nodeName }, { signal });
     const status = await this.#measure(current.status);
     const isChanged = !sameJson(withoutHeartbeats(status), withoutHeartbeats(current.status ?? {}));
     const isDue = clock.monotonic() - this.#reportedMs >= configuration.nodeStatusReportFrequencyMs;
@@ -129,6 +134,13 @@ export class NodeReporter {
     );
     this.#reportedMs = clock.monotonic();
     this.#tell(current.status, status);
+  }
+
+  /** From the watch, unless what we wrote ourselves is newer; asked for when neither is there. */
+  async #current(): Promise<Node> {
+    const { client, nodeName, signal, watched } = this.#options;
+    // Without a watch what we wrote ourselves may be long out of date.
+    return (watched() && this.node) ?? client.get(nodes, { name: nodeName }, { signal });
   }
 
   async #measure(before: NodeStatus | undefined): Promise<NodeStatus> {
@@ -224,6 +236,10 @@ const statusEvents: Readonly<Record<string, readonly [string, string]>> = {
 
 function networkText(condition: { readonly reason: string; readonly message: string } | undefined): string {
   return `container runtime network not ready: NetworkReady=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
+}
+
+function versionOf({ metadata }: Node): bigint {
+  return /^\d+$/.test(metadata.resourceVersion ?? '') ? BigInt(metadata.resourceVersion!) : 0n;
 }
 
 /** The fields that differ; a list of addresses replaces the old one, what is gone from a map is null. */

@@ -130,9 +130,36 @@ test('a long range lets others run meanwhile and is not disturbed by writes and 
   assert.equal(revision, before);
   assert.ok(entries.every((entry) => entry.value.equals(value)));
   await changes;
-  const old = store.range({ ...everything, revision: before });
+});
+
+test('a long range in the past reads on from its snapshot while compaction takes the records away', async (t) => {
+  const clock = new PausingClock();
+  const path = freshPath(t);
+  const store = await openText(path, clock);
+  t.after(() => store.close());
+  await Promise.all(Array.from({ length: 1500 }, (_, i) => store.put(`/${i}`, 'old')));
+  const before = store.revision;
+  await Promise.all(Array.from({ length: 1500 }, (_, i) => store.put(`/${i}`, 'new')));
+  const resume = clock.pauseNext();
+  const reading = store.range({ ...everything, revision: before });
   await store.compact(store.revision);
-  assert.ok((await old).entries.every((entry) => entry.value.equals(value)));
+  while ((await scan(path)).length > 1500) await settle(1);
+  resume();
+  const { entries } = await reading;
+  assert.equal(entries.length, 1500);
+  assert.ok(entries.every((entry) => entry.value === 'old'));
+});
+
+test('of two compactions under way the higher one is remembered', async (t) => {
+  const path = freshPath(t);
+  await using(await openText(path), async (store) => {
+    for (let i = 0; i < 8; i++) await store.put('/a', `${i}`);
+    const high = store.compact(9);
+    await settle(1);
+    await Promise.all([high, store.compact(7)]);
+    assert.equal(store.compactedRevision, 9);
+  });
+  await using(await openText(path), async (store) => assert.equal(store.compactedRevision, 9));
 });
 
 test('nobody sees a write before it is on disk, not even the one that lost against it', async (t) => {
@@ -170,6 +197,24 @@ test('a data directory that does not exist is made, for its owner only', async (
   });
   assert.ok(existsSync(join(path, 'data.mdb')));
 });
+
+/** Keeps back one callback until the test lets it go. */
+class PausingClock extends FakeClock {
+  #paused: ((callback: () => void) => void) | undefined;
+
+  pauseNext(): () => void {
+    const held = Promise.withResolvers<() => void>();
+    this.#paused = held.resolve;
+    return () => void held.promise.then((callback) => callback());
+  }
+
+  override soon(callback: () => void): void {
+    const keep = this.#paused;
+    this.#paused = undefined;
+    if (keep) keep(callback);
+    else super.soon(callback);
+  }
+}
 
 function freshPath(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'coracle-store-'));

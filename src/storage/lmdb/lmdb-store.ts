@@ -68,26 +68,21 @@ export async function openLmdbStore<V>(options: LmdbStoreOptions<V>): Promise<St
       { cause: error },
     );
   }
+  let database: LmdbDatabase | undefined;
   try {
-    return new LmdbStore(options, await LmdbDatabase.open(path), lock);
+    database = await LmdbDatabase.open(path);
+    return new LmdbStore(options, database, lock);
   } catch (error) {
+    await database?.close();
     await lock.release();
     throw error;
   }
 }
 
-/** With the folders above it. (The runtime's own recursion never ends where the kernel refuses, as under /proc.) */
-function makeDirectory(path: string): void {
-  if (existsSync(path) && statSync(path).isDirectory()) return;
-  const parent = dirname(path);
-  if (!existsSync(parent)) makeDirectory(parent);
-  mkdirSync(path, { mode: 0o700 });
-}
-
 /** Changes that compaction looks at per macrotask. */
 const forgetSlice = 1000;
 /** Values and bytes that a range reads per macrotask, some milliseconds' worth. */
-const rangeSliceValues = 1000;
+const rangeSliceValues = 500;
 const rangeSliceBytes = 4 << 20;
 /** How long after a failed removal of an expired key the next is tried. */
 const expiryRetryMs = 10_000;
@@ -338,4 +333,12 @@ function* versionsOf<V>(records: Iterable<ScannedRecord>): Iterable<Version<V>> 
   for (const { key, revision, createRevision, removed, expiresAtMs } of records) {
     yield { key, revision, createRevision, removed, expiresAtMs, value: undefined, previous: undefined };
   }
+}
+
+/** With the folders above it. (The runtime's own recursion never ends where the kernel refuses, as under /proc.) */
+function makeDirectory(path: string): void {
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeDirectory(parent);
+  mkdirSync(path, { mode: 0o700 });
 }

@@ -5,8 +5,8 @@ import {
   type LimitRangeItem,
   limitRanges,
   type PersistentVolumeClaim,
-  persistentVolumeClaims,
   type Pod,
+  persistentVolumeClaims,
   pods,
   type ResourceQuota,
   resourceQuotas,
@@ -24,7 +24,10 @@ const container = (name: string, requests?: Amounts, limits?: Amounts) => ({
   name,
   resources: { ...(requests ? { requests } : {}), ...(limits ? { limits } : {}) },
 });
-const pod = (spec: Partial<Pod['spec']>): Pod => ({ metadata: { name: 'web', namespace: 'a' }, spec: { containers: [], ...spec } });
+const pod = (spec: Partial<Pod['spec']>): Pod => ({
+  metadata: { name: 'web', namespace: 'a' },
+  spec: { containers: [], ...spec },
+});
 const claim = (storage: string, storageClassName?: string): PersistentVolumeClaim => ({
   metadata: { name: 'data', namespace: 'a' },
   spec: { resources: { requests: { storage } }, ...(storageClassName ? { storageClassName } : {}) },
@@ -39,7 +42,10 @@ describe('LimitRanger', () => {
 
   it('gives containers default requests and limits, and says so', async () => {
     const plugin = ranged({ type: 'Container', default: { cpu: '1', memory: '1Gi' }, defaultRequest: { cpu: '100m' } });
-    const object = pod({ containers: [container('c'), container('d', { cpu: '2' })], initContainers: [container('i', {}, { memory: '2Gi' })] });
+    const object = pod({
+      containers: [container('c'), container('d', { cpu: '2' })],
+      initContainers: [container('i', {}, { memory: '2Gi' })],
+    });
     const attributes = attributesOf({ type: pods, object });
     await run(plugin, attributes);
     const { spec, metadata } = attributes.object as Pod;
@@ -52,36 +58,102 @@ describe('LimitRanger', () => {
   });
 
   const cases: readonly (readonly [string, LimitRangeItem, Pod, string | undefined])[] = [
-    ['a container within', { type: 'Container', min: { cpu: '100m' }, max: { cpu: '1' } }, pod({ containers: [container('c', { cpu: '0.5' }, { cpu: '1000m' })] }), undefined],
-    ['a request too small', { type: 'Container', min: { cpu: '100m' } }, pod({ containers: [container('c', { cpu: '50m' })] }), 'minimum cpu usage per Container is 100m, but request is 50m'],
-    ['no request', { type: 'Container', min: { cpu: '100m' } }, pod({ containers: [container('c')] }), 'minimum cpu usage per Container is 100m.  No request is specified'],
-    ['a limit too large', { type: 'Container', max: { memory: '1Gi' } }, pod({ containers: [container('c', {}, { memory: '2Gi' })] }), 'maximum memory usage per Container is 1Gi, but limit is 2Gi'],
-    ['no limit', { type: 'Container', max: { memory: '1Gi' } }, pod({ containers: [container('c')] }), 'maximum memory usage per Container is 1Gi.  No limit is specified'],
-    ['a ratio too large', { type: 'Container', maxLimitRequestRatio: { cpu: '2' } }, pod({ containers: [container('c', { cpu: '1' }, { cpu: '3' })] }), 'cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000'],
-    ['a sum of containers too large', { type: 'Pod', max: { cpu: '2' } }, pod({ containers: [container('c', {}, { cpu: '1' }), container('d', {}, { cpu: '1500m' })] }), 'maximum cpu usage per Pod is 2, but limit is 2500m'],
-    ['an init container that counts alone', { type: 'Pod', max: { cpu: '2' } }, pod({ containers: [container('c', {}, { cpu: '1' })], initContainers: [container('i', {}, { cpu: '2' })] }), undefined],
-    ['a sidecar that counts beside the rest', { type: 'Pod', max: { cpu: '2' } }, pod({ containers: [container('c', {}, { cpu: '1' })], initContainers: [{ ...container('s', {}, { cpu: '1500m' }), restartPolicy: 'Always' }] }), 'maximum cpu usage per Pod is 2, but limit is 2500m'],
-    ['two problems', { type: 'Container', min: { cpu: '1' }, max: { memory: '1' } }, pod({ containers: [container('c')] }), '[minimum cpu usage per Container is 1.  No request is specified, maximum memory usage per Container is 1.  No limit is specified]'],
+    [
+      'a container within',
+      { type: 'Container', min: { cpu: '100m' }, max: { cpu: '1' } },
+      pod({ containers: [container('c', { cpu: '0.5' }, { cpu: '1000m' })] }),
+      undefined,
+    ],
+    [
+      'a request too small',
+      { type: 'Container', min: { cpu: '100m' } },
+      pod({ containers: [container('c', { cpu: '50m' })] }),
+      'minimum cpu usage per Container is 100m, but request is 50m',
+    ],
+    [
+      'no request',
+      { type: 'Container', min: { cpu: '100m' } },
+      pod({ containers: [container('c')] }),
+      'minimum cpu usage per Container is 100m.  No request is specified',
+    ],
+    [
+      'a limit too large',
+      { type: 'Container', max: { memory: '1Gi' } },
+      pod({ containers: [container('c', {}, { memory: '2Gi' })] }),
+      'maximum memory usage per Container is 1Gi, but limit is 2Gi',
+    ],
+    [
+      'no limit',
+      { type: 'Container', max: { memory: '1Gi' } },
+      pod({ containers: [container('c')] }),
+      'maximum memory usage per Container is 1Gi.  No limit is specified',
+    ],
+    [
+      'a ratio too large',
+      { type: 'Container', maxLimitRequestRatio: { cpu: '2' } },
+      pod({ containers: [container('c', { cpu: '1' }, { cpu: '3' })] }),
+      'cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000',
+    ],
+    [
+      'a sum of containers too large',
+      { type: 'Pod', max: { cpu: '2' } },
+      pod({ containers: [container('c', {}, { cpu: '1' }), container('d', {}, { cpu: '1500m' })] }),
+      'maximum cpu usage per Pod is 2, but limit is 2500m',
+    ],
+    [
+      'an init container that counts alone',
+      { type: 'Pod', max: { cpu: '2' } },
+      pod({ containers: [container('c', {}, { cpu: '1' })], initContainers: [container('i', {}, { cpu: '2' })] }),
+      undefined,
+    ],
+    [
+      'a sidecar that counts beside the rest',
+      { type: 'Pod', max: { cpu: '2' } },
+      pod({
+        containers: [container('c', {}, { cpu: '1' })],
+        initContainers: [{ ...container('s', {}, { cpu: '1500m' }), restartPolicy: 'Always' }],
+      }),
+      'maximum cpu usage per Pod is 2, but limit is 2500m',
+    ],
+    [
+      'two problems',
+      { type: 'Container', min: { cpu: '1' }, max: { memory: '1' } },
+      pod({ containers: [container('c')] }),
+      '[minimum cpu usage per Container is 1.  No request is specified, maximum memory usage per Container is 1.  No limit is specified]',
+    ],
   ];
   for (const [name, item, object, refused] of cases) {
     it(`${refused ? 'refuses' : 'admits'} ${name}`, async () => {
-      assert.equal(await refusalOf(ranged(item), attributesOf({ type: pods, object })), refused && `pods "web" is forbidden: ${refused}`);
+      assert.equal(
+        await refusalOf(ranged(item), attributesOf({ type: pods, object })),
+        refused && `pods "web" is forbidden: ${refused}`,
+      );
     });
   }
 
   it('holds claims to their bounds', async () => {
     const plugin = ranged({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '10Gi' } });
-    const ask = (storage: string) => refusalOf(plugin, attributesOf({ type: persistentVolumeClaims, object: claim(storage) }));
+    const ask = (storage: string) =>
+      refusalOf(plugin, attributesOf({ type: persistentVolumeClaims, object: claim(storage) }));
     assert.equal(await ask('5Gi'), undefined);
-    assert.equal(await ask('20Gi'), 'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 10Gi, but request is 20Gi');
+    assert.equal(
+      await ask('20Gi'),
+      'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 10Gi, but request is 20Gi',
+    );
   });
 
   it('asks the server about a range just made', async () => {
     const { cluster, context } = pluginHarness();
     const plugin = limitRanger(context);
     cluster.lag = true;
-    cluster.add(limitRanges, { metadata: { name: 'l', namespace: 'a' }, spec: { limits: [{ type: 'Container', min: { cpu: '1' } }] } });
-    assert.match((await refusalOf(plugin, attributesOf({ type: pods, object: pod({ containers: [container('c')] }) })))!, /minimum cpu/);
+    cluster.add(limitRanges, {
+      metadata: { name: 'l', namespace: 'a' },
+      spec: { limits: [{ type: 'Container', min: { cpu: '1' } }] },
+    });
+    assert.match(
+      (await refusalOf(plugin, attributesOf({ type: pods, object: pod({ containers: [container('c')] }) })))!,
+      /minimum cpu/,
+    );
   });
 });
 
@@ -104,7 +176,14 @@ describe('ResourceQuota', () => {
     const zero = { pods: '0', 'requests.cpu': '0', 'limits.cpu': '0', memory: '0', 'count/pods': '0', secrets: '1' };
     const harness = withQuota(quota(hard, zero));
     assert.equal(await refusalOf(resourceQuota(harness.context), attributesOf({ type: pods, object: web })), undefined);
-    assert.deepEqual(used(harness), { pods: '1', 'requests.cpu': '500m', 'limits.cpu': '1', memory: '1Gi', 'count/pods': '1', secrets: '1' });
+    assert.deepEqual(used(harness), {
+      pods: '1',
+      'requests.cpu': '500m',
+      'limits.cpu': '1',
+      memory: '1Gi',
+      'count/pods': '1',
+      secrets: '1',
+    });
   });
 
   it('refuses what does not fit, with the numbers', async () => {
@@ -117,7 +196,9 @@ describe('ResourceQuota', () => {
   });
 
   it('makes containers state what is limited', async () => {
-    const harness = withQuota(quota({ 'limits.memory': '1Gi', 'requests.cpu': '1' }, { 'limits.memory': '0', 'requests.cpu': '0' }));
+    const harness = withQuota(
+      quota({ 'limits.memory': '1Gi', 'requests.cpu': '1' }, { 'limits.memory': '0', 'requests.cpu': '0' }),
+    );
     const object = pod({ containers: [container('b'), container('a', { cpu: '1' })] });
     assert.equal(
       await refusalOf(resourceQuota(harness.context), attributesOf({ type: pods, object })),
@@ -127,7 +208,10 @@ describe('ResourceQuota', () => {
 
   it('refuses while the quota has not been counted', async () => {
     const harness = withQuota(quota({ pods: '1' }, {}));
-    assert.equal(await refusalOf(resourceQuota(harness.context), attributesOf({ type: pods, object: web })), 'pods "web" is forbidden: status unknown for quota: q, resources: pods');
+    assert.equal(
+      await refusalOf(resourceQuota(harness.context), attributesOf({ type: pods, object: web })),
+      'pods "web" is forbidden: status unknown for quota: q, resources: pods',
+    );
   });
 
   it('charges nothing in a dry run, but refuses', async () => {
@@ -140,7 +224,8 @@ describe('ResourceQuota', () => {
   it('charges many at once, with one write, and never too much', async () => {
     const harness = withQuota(quota({ 'count/configmaps': '5' }, { 'count/configmaps': '0' }));
     const plugin = resourceQuota(harness.context);
-    const ask = (i: number) => refusalOf(plugin, attributesOf({ type: configMaps, object: { metadata: { name: `c${i}`, namespace: 'a' } } }));
+    const ask = (i: number) =>
+      refusalOf(plugin, attributesOf({ type: configMaps, object: { metadata: { name: `c${i}`, namespace: 'a' } } }));
     const outcomes = await Promise.all(Array.from({ length: 9 }, (_, i) => ask(i)));
     assert.equal(outcomes.filter((message) => message === undefined).length, 5);
     assert.deepEqual(used(harness), { 'count/configmaps': '5' });
@@ -160,17 +245,50 @@ describe('ResourceQuota', () => {
     };
     assert.equal(await refusalOf(plugin, attributesOf({ type: pods, object: web })), undefined);
     assert.deepEqual(used(harness), { pods: '3' });
-    assert.match((await refusalOf(plugin, attributesOf({ type: pods, object: web })))!, /exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3/);
+    assert.match(
+      (await refusalOf(plugin, attributesOf({ type: pods, object: web })))!,
+      /exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3/,
+    );
   });
 
   const scoped: readonly (readonly [string, Partial<ResourceQuota['spec']>, Partial<Pod['spec']>, boolean])[] = [
     ['BestEffort takes a pod without requests', { scopes: ['BestEffort'] }, { containers: [container('c')] }, true],
-    ['BestEffort leaves out one with', { scopes: ['BestEffort'] }, { containers: [container('c', { cpu: '1' })] }, false],
-    ['NotBestEffort the other way round', { scopes: ['NotBestEffort'] }, { containers: [container('c', { cpu: '1' })] }, true],
-    ['Terminating takes a pod with a deadline', { scopes: ['Terminating'] }, { activeDeadlineSeconds: 5, containers: [container('c')] }, true],
-    ['NotTerminating leaves it out', { scopes: ['NotTerminating'] }, { activeDeadlineSeconds: 5, containers: [container('c')] }, false],
-    ['PriorityClass takes its class', { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] } }, { priorityClassName: 'high', containers: [container('c')] }, true],
-    ['PriorityClass leaves out others', { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] } }, { priorityClassName: 'low', containers: [container('c')] }, false],
+    [
+      'BestEffort leaves out one with',
+      { scopes: ['BestEffort'] },
+      { containers: [container('c', { cpu: '1' })] },
+      false,
+    ],
+    [
+      'NotBestEffort the other way round',
+      { scopes: ['NotBestEffort'] },
+      { containers: [container('c', { cpu: '1' })] },
+      true,
+    ],
+    [
+      'Terminating takes a pod with a deadline',
+      { scopes: ['Terminating'] },
+      { activeDeadlineSeconds: 5, containers: [container('c')] },
+      true,
+    ],
+    [
+      'NotTerminating leaves it out',
+      { scopes: ['NotTerminating'] },
+      { activeDeadlineSeconds: 5, containers: [container('c')] },
+      false,
+    ],
+    [
+      'PriorityClass takes its class',
+      { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] } },
+      { priorityClassName: 'high', containers: [container('c')] },
+      true,
+    ],
+    [
+      'PriorityClass leaves out others',
+      { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] } },
+      { priorityClassName: 'low', containers: [container('c')] },
+      false,
+    ],
   ];
   for (const [name, spec, podSpec, charged] of scoped) {
     it(`scope ${name}`, async () => {
@@ -181,20 +299,36 @@ describe('ResourceQuota', () => {
   }
 
   it('charges an update only the difference', async () => {
-    const service = (type: 'ClusterIP' | 'LoadBalancer'): Service => ({ metadata: { name: 's', namespace: 'a', resourceVersion: '1' }, spec: { type, ports: [{ port: 80 }, { port: 81 }] } });
+    const service = (type: 'ClusterIP' | 'LoadBalancer'): Service => ({
+      metadata: { name: 's', namespace: 'a', resourceVersion: '1' },
+      spec: { type, ports: [{ port: 80 }, { port: 81 }] },
+    });
     const names = { services: '5', 'services.loadbalancers': '1', 'services.nodeports': '2' };
-    const harness = withQuota(quota(names, { services: '1', 'services.loadbalancers': '0', 'services.nodeports': '0' }));
+    const harness = withQuota(
+      quota(names, { services: '1', 'services.loadbalancers': '0', 'services.nodeports': '0' }),
+    );
     const plugin = resourceQuota(harness.context);
-    await run(plugin, attributesOf({ type: services, object: service('LoadBalancer'), oldObject: service('ClusterIP') }));
+    await run(
+      plugin,
+      attributesOf({ type: services, object: service('LoadBalancer'), oldObject: service('ClusterIP') }),
+    );
     assert.deepEqual(used(harness), { services: '1', 'services.loadbalancers': '1', 'services.nodeports': '2' });
   });
 
   it('counts claims by their class', async () => {
     const hard = { 'requests.storage': '10Gi', 'fast.storageclass.storage.k8s.io/requests.storage': '5Gi' };
-    const harness = withQuota(quota(hard, { 'requests.storage': '0', 'fast.storageclass.storage.k8s.io/requests.storage': '0' }));
+    const harness = withQuota(
+      quota(hard, { 'requests.storage': '0', 'fast.storageclass.storage.k8s.io/requests.storage': '0' }),
+    );
     const plugin = resourceQuota(harness.context);
     await run(plugin, attributesOf({ type: persistentVolumeClaims, object: claim('4Gi', 'fast') }));
-    assert.deepEqual(used(harness), { 'requests.storage': '4Gi', 'fast.storageclass.storage.k8s.io/requests.storage': '4Gi' });
-    assert.match((await refusalOf(plugin, attributesOf({ type: persistentVolumeClaims, object: claim('4Gi', 'fast') })))!, /exceeded quota: q, requested: fast\.storageclass/);
+    assert.deepEqual(used(harness), {
+      'requests.storage': '4Gi',
+      'fast.storageclass.storage.k8s.io/requests.storage': '4Gi',
+    });
+    assert.match(
+      (await refusalOf(plugin, attributesOf({ type: persistentVolumeClaims, object: claim('4Gi', 'fast') })))!,
+      /exceeded quota: q, requested: fast\.storageclass/,
+    );
   });
 });

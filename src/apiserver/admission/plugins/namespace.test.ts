@@ -6,14 +6,21 @@ import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixtur
 import { namespaceAutoProvision, namespaceExists } from './namespace-existence.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 
-const namespace = (name: string, phase: 'Active' | 'Terminating' = 'Active') => ({ metadata: { name }, spec: {}, status: { phase } });
+const namespace = (name: string, phase: 'Active' | 'Terminating' = 'Active') => ({
+  metadata: { name },
+  spec: {},
+  status: { phase },
+});
 const configMap = { metadata: { name: 'c', namespace: 'a' } };
 
 describe('NamespaceLifecycle', () => {
   it('lets objects into an active namespace', async () => {
     const { cluster, context } = pluginHarness();
     cluster.add(namespaces, namespace('a'));
-    assert.equal(await refusalOf(namespaceLifecycle(context), attributesOf({ type: configMaps, object: configMap })), undefined);
+    assert.equal(
+      await refusalOf(namespaceLifecycle(context), attributesOf({ type: configMaps, object: configMap })),
+      undefined,
+    );
   });
 
   it('refuses a namespace that is not there, by its own error', async () => {
@@ -52,7 +59,10 @@ describe('NamespaceLifecycle', () => {
     await run(plugin, attributesOf({ type: namespaces, oldObject: namespace('a') }));
     cluster.lag = true;
     cluster.add(namespaces, namespace('a', 'Terminating'));
-    assert.match((await refusalOf(plugin, attributesOf({ type: configMaps, object: configMap })))!, /is being terminated$/);
+    assert.match(
+      (await refusalOf(plugin, attributesOf({ type: configMaps, object: configMap })))!,
+      /is being terminated$/,
+    );
     await clock.advance(30_001);
     assert.equal(await refusalOf(plugin, attributesOf({ type: configMaps, object: configMap })), undefined);
   });
@@ -60,7 +70,10 @@ describe('NamespaceLifecycle', () => {
   for (const name of ['default', 'kube-system', 'kube-public']) {
     it(`keeps ${name}`, async () => {
       const { context } = pluginHarness();
-      const message = await refusalOf(namespaceLifecycle(context), attributesOf({ type: namespaces, oldObject: namespace(name) }));
+      const message = await refusalOf(
+        namespaceLifecycle(context),
+        attributesOf({ type: namespaces, oldObject: namespace(name) }),
+      );
       assert.equal(message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
     });
   }

@@ -106,36 +106,67 @@ describe('Priority', () => {
 });
 
 describe('DefaultTolerationSeconds', () => {
-  const notReady = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
+  const notReady = {
+    key: 'node.kubernetes.io/not-ready',
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 300,
+  };
   const unreachable = { ...notReady, key: 'node.kubernetes.io/unreachable' };
   const cases: readonly (readonly [string, Pod['spec']['tolerations'], readonly object[]])[] = [
     ['adds both', undefined, [notReady, unreachable]],
-    ['keeps what the pod says of one', [{ key: notReady.key, operator: 'Exists', effect: 'NoExecute' }], [{ key: notReady.key, operator: 'Exists', effect: 'NoExecute' }, unreachable]],
-    ['takes a toleration of any effect for an answer', [{ key: notReady.key, operator: 'Exists' }], [{ key: notReady.key, operator: 'Exists' }, unreachable]],
+    [
+      'keeps what the pod says of one',
+      [{ key: notReady.key, operator: 'Exists', effect: 'NoExecute' }],
+      [{ key: notReady.key, operator: 'Exists', effect: 'NoExecute' }, unreachable],
+    ],
+    [
+      'takes a toleration of any effect for an answer',
+      [{ key: notReady.key, operator: 'Exists' }],
+      [{ key: notReady.key, operator: 'Exists' }, unreachable],
+    ],
     ['takes a toleration of everything for an answer to both', [{ operator: 'Exists' }], [{ operator: 'Exists' }]],
-    ['does not take NoSchedule for an answer', [{ key: notReady.key, effect: 'NoSchedule' }], [{ key: notReady.key, effect: 'NoSchedule' }, notReady, unreachable]],
+    [
+      'does not take NoSchedule for an answer',
+      [{ key: notReady.key, effect: 'NoSchedule' }],
+      [{ key: notReady.key, effect: 'NoSchedule' }, notReady, unreachable],
+    ],
   ];
   for (const [name, tolerations, expected] of cases) {
-    it(name, async () => assert.deepEqual((await admittedBy(defaultTolerationSeconds(), pod({ tolerations }))).spec.tolerations, expected));
+    it(name, async () =>
+      assert.deepEqual((await admittedBy(defaultTolerationSeconds(), pod({ tolerations }))).spec.tolerations, expected),
+    );
   }
   it('takes other times from flags', async () => {
     const plugin = defaultTolerationSeconds({ notReadySeconds: 5, unreachableSeconds: 6 });
     const { tolerations } = (await admittedBy(plugin, pod())).spec;
-    assert.deepEqual(tolerations?.map((t) => t.tolerationSeconds), [5, 6]);
+    assert.deepEqual(
+      tolerations?.map((t) => t.tolerationSeconds),
+      [5, 6],
+    );
   });
 });
 
 describe('ExtendedResourceToleration', () => {
   it('tolerates the taint named like a device, once', async () => {
     const requests = { 'example.com/gpu': '1', cpu: '1', 'hugepages-2Mi': '1Mi' };
-    const twice = pod({ containers: [{ name: 'a', resources: { requests } }, { name: 'b', resources: { requests } }] });
+    const twice = pod({
+      containers: [
+        { name: 'a', resources: { requests } },
+        { name: 'b', resources: { requests } },
+      ],
+    });
     const { tolerations } = (await admittedBy(extendedResourceToleration(), twice)).spec;
     assert.deepEqual(tolerations, [{ key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]);
   });
 });
 
 describe('RuntimeClass', () => {
-  const runtime = (rest: Partial<RuntimeClass> = {}): RuntimeClass => ({ metadata: { name: 'vm' }, handler: 'kata', ...rest });
+  const runtime = (rest: Partial<RuntimeClass> = {}): RuntimeClass => ({
+    metadata: { name: 'vm' },
+    handler: 'kata',
+    ...rest,
+  });
   const overhead = { podFixed: { cpu: '100m' } };
   const withClass = async (object: Pod, ...classes: RuntimeClass[]) => {
     const { cluster, context } = pluginHarness();
@@ -147,7 +178,10 @@ describe('RuntimeClass', () => {
 
   it('adds overhead, node selector and tolerations', async () => {
     const scheduling = { nodeSelector: { vm: 'yes' }, tolerations: [{ key: 'vm', operator: 'Exists' as const }] };
-    const { spec } = await withClass(pod({ runtimeClassName: 'vm', nodeSelector: { disk: 'ssd' } }), runtime({ overhead, scheduling }));
+    const { spec } = await withClass(
+      pod({ runtimeClassName: 'vm', nodeSelector: { disk: 'ssd' } }),
+      runtime({ overhead, scheduling }),
+    );
     assert.deepEqual(spec.overhead, { cpu: '100m' });
     assert.deepEqual(spec.nodeSelector, { disk: 'ssd', vm: 'yes' });
     assert.deepEqual(spec.tolerations, [{ key: 'vm', operator: 'Exists' }]);
@@ -155,8 +189,18 @@ describe('RuntimeClass', () => {
 
   const refusals: readonly (readonly [string, Pod, readonly RuntimeClass[], string])[] = [
     ['a class that is not there', pod({ runtimeClassName: 'x' }), [], 'pod rejected: RuntimeClass "x" not found'],
-    ['another overhead', pod({ runtimeClassName: 'vm', overhead: { cpu: '1' } }), [runtime({ overhead })], "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"],
-    ['an overhead without class', pod({ overhead: { cpu: '1' } }), [], 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead'],
+    [
+      'another overhead',
+      pod({ runtimeClassName: 'vm', overhead: { cpu: '1' } }),
+      [runtime({ overhead })],
+      "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+    ],
+    [
+      'an overhead without class',
+      pod({ overhead: { cpu: '1' } }),
+      [],
+      'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+    ],
     [
       'a contradicting node selector',
       pod({ runtimeClassName: 'vm', nodeSelector: { vm: 'no' } }),
@@ -171,24 +215,40 @@ describe('RuntimeClass', () => {
 
 describe('Plugins that look at pods alone', () => {
   it('AlwaysPullImages makes every container pull', async () => {
-    const object = pod({ initContainers: [{ name: 'i', image: 'x', imagePullPolicy: 'Never' }], volumes: [{ name: 'v', image: { reference: 'r' } }] });
+    const object = pod({
+      initContainers: [{ name: 'i', image: 'x', imagePullPolicy: 'Never' }],
+      volumes: [{ name: 'v', image: { reference: 'r' } }],
+    });
     const { spec } = await admittedBy(alwaysPullImages(), object);
-    assert.deepEqual([...spec.containers, ...spec.initContainers!].map((c) => c.imagePullPolicy), ['Always', 'Always']);
+    assert.deepEqual(
+      [...spec.containers, ...spec.initContainers!].map((c) => c.imagePullPolicy),
+      ['Always', 'Always'],
+    );
     assert.equal(spec.volumes?.[0]?.image?.pullPolicy, 'Always');
   });
 
   it('AlwaysPullImages refuses what another plugin changed back', async () => {
-    const attributes = attributesOf({ type: pods, object: pod({ containers: [{ name: 'c', imagePullPolicy: 'Never' }] }) });
+    const attributes = attributesOf({
+      type: pods,
+      object: pod({ containers: [{ name: 'c', imagePullPolicy: 'Never' }] }),
+    });
     assert.throws(() => alwaysPullImages().validate?.(attributes), {
-      message: 'pods "web" is forbidden: spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"',
+      message:
+        'pods "web" is forbidden: spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"',
     });
   });
 
   it('LimitPodHardAntiAffinityTopology takes nothing wider than a node', async () => {
-    const term = (topologyKey: string) => ({ podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey }] } });
-    const ask = (affinity: Pod['spec']['affinity']) => refusalOf(limitPodHardAntiAffinityTopology(), attributesOf({ type: pods, object: pod({ affinity }) }));
+    const term = (topologyKey: string) => ({
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey }] },
+    });
+    const ask = (affinity: Pod['spec']['affinity']) =>
+      refusalOf(limitPodHardAntiAffinityTopology(), attributesOf({ type: pods, object: pod({ affinity }) }));
     assert.equal(await ask(term('kubernetes.io/hostname')), undefined);
-    assert.match((await ask(term('topology.kubernetes.io/zone')))!, /has TopologyKey topology.kubernetes.io\/zone but only key kubernetes.io\/hostname is allowed$/);
+    assert.match(
+      (await ask(term('topology.kubernetes.io/zone')))!,
+      /has TopologyKey topology.kubernetes.io\/zone but only key kubernetes.io\/hostname is allowed$/,
+    );
   });
 
   it('PodTopologyLabels copies zone and region of the node a pod is bound to', async () => {
@@ -198,13 +258,19 @@ describe('Plugins that look at pods alone', () => {
     const binding: Binding = { metadata: { name: 'web', namespace: 'a' }, target: { kind: 'Node', name: 'n1' } };
     const attributes = attributesOf({ type: pods, object: binding, subresource: 'binding' });
     await run(podTopologyLabels(context), attributes);
-    assert.deepEqual(attributes.object?.metadata.labels, { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r' });
+    assert.deepEqual(attributes.object?.metadata.labels, {
+      'topology.kubernetes.io/zone': 'z',
+      'topology.kubernetes.io/region': 'r',
+    });
   });
 
   it('TaintNodesByCondition keeps pods off a new node', async () => {
     const attributes = attributesOf({ type: nodes, object: { metadata: { name: 'n' }, spec: {} } });
     await run(taintNodesByCondition(), attributes);
     await run(taintNodesByCondition(), attributes);
-    assert.deepEqual(attributes.object, { metadata: { name: 'n' }, spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] } });
+    assert.deepEqual(attributes.object, {
+      metadata: { name: 'n' },
+      spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] },
+    });
   });
 });

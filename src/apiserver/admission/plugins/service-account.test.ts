@@ -32,7 +32,11 @@ describe('ServiceAccount', () => {
       sources: [
         { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
       ],
       defaultMode: 420,
     });
@@ -66,7 +70,9 @@ describe('ServiceAccount', () => {
 
   it('adds the pull secrets of the account only where the pod has none', async () => {
     const bot = account('bot', { imagePullSecrets: [{ name: 'registry' }] });
-    assert.deepEqual((await admitted(pod({ serviceAccountName: 'bot' }), bot)).spec.imagePullSecrets, [{ name: 'registry' }]);
+    assert.deepEqual((await admitted(pod({ serviceAccountName: 'bot' }), bot)).spec.imagePullSecrets, [
+      { name: 'registry' },
+    ]);
     const own = pod({ serviceAccountName: 'bot', imagePullSecrets: [{ name: 'own' }] });
     assert.deepEqual((await admitted(own, bot)).spec.imagePullSecrets, [{ name: 'own' }]);
   });
@@ -75,10 +81,16 @@ describe('ServiceAccount', () => {
     assert.equal((await admitted(pod({ serviceAccount: 'bot' }), account('bot'))).spec.serviceAccountName, 'bot');
   });
 
-  it('refuses an account that is not there, in upstream\'s words', async () => {
+  it("refuses an account that is not there, in upstream's words", async () => {
     const { context } = pluginHarness();
-    const message = await refusalOf(serviceAccount(context), attributesOf({ type: pods, object: pod({ serviceAccountName: 'x' }) }));
-    assert.equal(message, 'pods "web" is forbidden: error looking up service account a/x: serviceaccount "x" not found');
+    const message = await refusalOf(
+      serviceAccount(context),
+      attributesOf({ type: pods, object: pod({ serviceAccountName: 'x' }) }),
+    );
+    assert.equal(
+      message,
+      'pods "web" is forbidden: error looking up service account a/x: serviceaccount "x" not found',
+    );
   });
 
   it('waits for the default account of a new namespace', async () => {
@@ -146,7 +158,11 @@ describe('ServiceAccount', () => {
       { initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'x' } }] }] },
       `init container i with envFrom referencing secret.secretName="x" is not allowed ${because} secret`,
     ],
-    ['a pull secret', { imagePullSecrets: [{ name: 'x' }] }, `imagePullSecrets[0].name="x" is not allowed ${because} imagePullSecret`],
+    [
+      'a pull secret',
+      { imagePullSecrets: [{ name: 'x' }] },
+      `imagePullSecrets[0].name="x" is not allowed ${because} imagePullSecret`,
+    ],
   ];
   for (const [name, spec, message] of secretUses) {
     it(`holds an enforcing account's pods to its secrets: ${name}`, async () => {

@@ -26,7 +26,7 @@ runtimeContract(
       runtime.close();
       await containerd.stop();
     };
-    return { runtime, clock: systemClock, image, directory: join(containerd.directory, 'logs'), cgroupParent: `/coracle-contract-${process.pid}`, stop };
+    return { runtime, clock: systemClock, image, directory: join(containerd.directory, 'logs'), cgroupParent: containerd.cgroupRoot, stop };
   },
   { skip: process.env.CI === 'true' ? undefined : missing },
 );

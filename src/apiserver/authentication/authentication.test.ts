@@ -1,0 +1,465 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { nodes, type Pod, pods, secrets, serviceAccounts } from '../../api/gen/core-v1.ts';
+import { silentLog } from '../../base/log.ts';
+import { seededRandom } from '../../base/random.ts';
+import { createCertificateAuthority, issueCertificate } from '../../pki/authority.ts';
+import { parseCertificates } from '../../pki/certificate.ts';
+import { encodePrivateKey, keysFrom } from '../../pki/keys.ts';
+import { boundTokenClaims, legacyTokenClaims } from '../../pki/service-account-token.ts';
+import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeCluster } from '../../testing/fake-cluster.ts';
+import type { ApiRequest } from '../request.ts';
+import { type AuthenticationOptions, createAuthentication } from './authentication.ts';
+import { impersonatedUser } from './impersonation.ts';
+
+const issuer = 'https://kubernetes.default.svc';
+
+function setUp(options: Partial<AuthenticationOptions> = {}) {
+  const clock = new FakeClock(Date.UTC(2026, 4, 1));
+  const cluster = new FakeCluster();
+  const random = seededRandom(1);
+  const keys = keysFrom(random);
+  const signingKeyPem = encodePrivateKey(keys.generate());
+  const tokenSigner = createTokenSigner({ clock, issuers: [issuer, legacyIssuer], signingKeyPem });
+  const ca = createCertificateAuthority({ commonName: 'ca' }, { clock, random, keys });
+  const authentication = createAuthentication({
+    client: cluster.client,
+    informers: cluster.informers,
+    clock,
+    log: silentLog,
+    clientCa: () => ca.certificatePem,
+    tokenSigner,
+    issuers: [issuer],
+    apiAudiences: [issuer],
+    bootstrapTokens: true,
+    tokenFile: '# comment\nstatic-token,carol,42,"ops,dev"\nplain-token,dave,43\n',
+    ...options,
+  });
+  const certificate = (
+    commonName: string,
+    organizations: string[],
+    usage: 'client auth' | 'server auth' = 'client auth',
+    authority = ca,
+  ) => {
+    const { certificatePem } = issueCertificate(authority, { commonName, organizations, usages: [usage], days: 1 });
+    return [parseCertificates(certificatePem)[0]!.bytes];
+  };
+  const foreign = createCertificateAuthority({ commonName: 'ca' }, { clock, random, keys });
+  return { clock, cluster, random, signingKeyPem, tokenSigner, authentication, certificate, foreign, ca };
+}
+
+function requestOf(parts: Partial<ApiRequest> = {}): ApiRequest {
+  return {
+    method: 'GET',
+    path: '/api',
+    query: new URLSearchParams(),
+    headers: {},
+    body: { kind: 'none' },
+    remoteAddress: '',
+    clientCertificates: [],
+    signal: new AbortController().signal,
+    ...parts,
+  };
+}
+
+const bearer = (token: string) => requestOf({ headers: { authorization: `Bearer ${token}` } });
+const unauthorized = {
+  message: 'Unauthorized',
+  status: {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'Unauthorized',
+    reason: 'Unauthorized',
+    code: 401,
+  },
+};
+
+describe('Client certificates', () => {
+  it('name the user and his groups', async () => {
+    const { authentication, certificate } = setUp();
+    const { user } = await authentication.authenticate(
+      requestOf({ clientCertificates: certificate('alice', ['dev', 'ops']) }),
+    );
+    assert.deepEqual([user.name, [...user.groups].sort()], ['alice', ['dev', 'ops', 'system:authenticated']]);
+    assert.match(user.extra!['authentication.kubernetes.io/credential-id']![0]!, /^X509SHA256=[0-9a-f]{64}$/);
+  });
+
+  it('of another authority, though of the same name, are refused', async () => {
+    const { authentication, certificate, foreign } = setUp();
+    const request = requestOf({ clientCertificates: certificate('alice', [], 'client auth', foreign) });
+    await assert.rejects(authentication.authenticate(request), unauthorized);
+  });
+
+  it('for servers are refused', async () => {
+    const { authentication, certificate } = setUp();
+    await assert.rejects(
+      authentication.authenticate(requestOf({ clientCertificates: certificate('alice', [], 'server auth') })),
+      unauthorized,
+    );
+  });
+
+  it('expire, also when they were found good before', async () => {
+    const { authentication, certificate, clock } = setUp();
+    const request = requestOf({ clientCertificates: certificate('alice', []) });
+    await authentication.authenticate(request);
+    await clock.advance(86_400_001);
+    await assert.rejects(authentication.authenticate(request), unauthorized);
+  });
+
+  it('that are not good do not spoil a good token', async () => {
+    const { authentication, certificate, foreign } = setUp();
+    const request = { ...bearer('static-token'), clientCertificates: certificate('x', [], 'client auth', foreign) };
+    assert.equal((await authentication.authenticate(request)).user.name, 'carol');
+  });
+});
+
+describe('Anonymous', () => {
+  it('is who shows nothing', async () => {
+    const { user } = await setUp().authentication.authenticate(requestOf());
+    assert.deepEqual(user, { name: 'system:anonymous', groups: ['system:unauthenticated'] });
+  });
+  it('is not who shows something wrong', async () =>
+    assert.rejects(setUp().authentication.authenticate(bearer('x')), unauthorized));
+  it('can be switched off', async () =>
+    assert.rejects(setUp({ anonymous: false }).authentication.authenticate(requestOf()), unauthorized));
+});
+
+describe('Static tokens', () => {
+  it('come from the file', async () => {
+    const { user } = await setUp().authentication.authenticate(bearer('static-token'));
+    assert.deepEqual(user, { name: 'carol', uid: '42', groups: ['ops', 'dev', 'system:authenticated'] });
+    assert.equal((await setUp().authentication.authenticate(bearer('plain-token'))).user.name, 'dave');
+  });
+
+  it('can come as a subprotocol of a WebSocket', async () => {
+    const encoded = Buffer.from('static-token').toString('base64url');
+    const headers = { 'sec-websocket-protocol': `v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}` };
+    assert.equal((await setUp().authentication.authenticate(requestOf({ headers }))).user.name, 'carol');
+  });
+
+  it('need a user', () => assert.throws(() => setUp({ tokenFile: 'token' }), /token file line 1/));
+});
+
+describe('Bootstrap tokens', () => {
+  const encode = (data: Record<string, string>) =>
+    Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  const good = {
+    'token-id': 'abcdef',
+    'token-secret': '0123456789abcdef',
+    'usage-bootstrap-authentication': 'true',
+    'auth-extra-groups': 'system:bootstrappers:kubeadm:default-node-token',
+    expiration: '2026-05-02T00:00:00Z',
+  };
+  const cases: readonly {
+    readonly name: string;
+    readonly data?: Partial<typeof good>;
+    readonly token?: string;
+    readonly type?: string;
+    readonly works?: boolean;
+  }[] = [
+    { name: 'a good one', works: true },
+    { name: 'another secret', token: 'abcdef.0123456789abcdeX'.toLowerCase() },
+    { name: 'not for authentication', data: { 'usage-bootstrap-authentication': 'false' } },
+    { name: 'expired', data: { expiration: '2026-04-30T00:00:00Z' } },
+    { name: 'with an expiration that is no time', data: { expiration: 'soon' } },
+    { name: 'with a group of others', data: { 'auth-extra-groups': 'system:masters' } },
+    { name: 'of another id', data: { 'token-id': 'aaaaaa' } },
+    { name: 'of another type', type: 'Opaque' },
+  ];
+  for (const {
+    name,
+    data,
+    token = 'abcdef.0123456789abcdef',
+    type = 'bootstrap.kubernetes.io/token',
+    works,
+  } of cases) {
+    it(`${name} is ${works ? 'taken' : 'refused'}`, async () => {
+      const { authentication, cluster } = setUp();
+      cluster.add(secrets, {
+        metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system' },
+        type,
+        data: encode({ ...good, ...data }),
+      });
+      if (!works) return assert.rejects(authentication.authenticate(bearer(token)), unauthorized);
+      const { user } = await authentication.authenticate(bearer(token));
+      assert.deepEqual(user, {
+        name: 'system:bootstrap:abcdef',
+        groups: ['system:bootstrappers', 'system:bootstrappers:kubeadm:default-node-token', 'system:authenticated'],
+      });
+    });
+  }
+});
+
+describe('Service account tokens', () => {
+  const account = { metadata: { name: 'bot', namespace: 'a', uid: 'account-uid' } };
+  const pod: Pod = { metadata: { name: 'web', namespace: 'a', uid: 'pod-uid' }, spec: { containers: [] } };
+  const bound = {
+    namespace: 'a',
+    serviceAccount: { name: 'bot', uid: 'account-uid' },
+    audiences: [issuer],
+    expirationSeconds: 600,
+  };
+
+  async function withToken(options: Partial<Parameters<typeof boundTokenClaims>[0]> = {}) {
+    const parts = setUp();
+    parts.cluster.add(serviceAccounts, account);
+    parts.cluster.add(pods, pod);
+    const token = await parts.tokenSigner.sign(boundTokenClaims({ ...bound, ...options }, parts));
+    return { ...parts, request: bearer(token), token };
+  }
+
+  it('tell the account, its pod and its node', async () => {
+    const { authentication, request } = await withToken({
+      pod: { name: 'web', uid: 'pod-uid' },
+      node: { name: 'n1', uid: 'node-uid' },
+    });
+    const { user, audiences } = await authentication.authenticate(request);
+    const { 'authentication.kubernetes.io/credential-id': credential, ...extra } = user.extra!;
+    assert.match(credential![0]!, /^JTI=/);
+    assert.deepEqual(
+      { ...user, extra },
+      {
+        name: 'system:serviceaccount:a:bot',
+        uid: 'account-uid',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'],
+        extra: {
+          'authentication.kubernetes.io/node-name': ['n1'],
+          'authentication.kubernetes.io/node-uid': ['node-uid'],
+          'authentication.kubernetes.io/pod-name': ['web'],
+          'authentication.kubernetes.io/pod-uid': ['pod-uid'],
+        },
+      },
+    );
+    assert.deepEqual(audiences, [issuer]);
+  });
+
+  it('expire', async () => {
+    const { authentication, request, clock } = await withToken();
+    await clock.advance(601_000);
+    await assert.rejects(authentication.authenticate(request), unauthorized);
+  });
+
+  const failing: readonly (readonly [
+    string,
+    Partial<typeof bound> & Record<string, unknown>,
+    (cluster: FakeCluster) => void,
+    string,
+  ])[] = [
+    [
+      'for other audiences',
+      { audiences: ['vault'] },
+      () => {},
+      `token audiences ["vault"] is invalid for the target audiences ["${issuer}"]`,
+    ],
+    [
+      'of an account that is gone',
+      {},
+      (cluster) => cluster.remove(serviceAccounts, 'a/bot'),
+      'serviceaccounts "bot" not found',
+    ],
+    [
+      'of an account made anew',
+      {},
+      (cluster) => cluster.add(serviceAccounts, { metadata: { ...account.metadata, uid: 'new' } }),
+      'service account UID (new) does not match claim (account-uid)',
+    ],
+    [
+      'of a pod that is gone',
+      { pod: { name: 'web', uid: 'pod-uid' } },
+      (cluster) => cluster.remove(pods, 'a/web'),
+      'service account token has been invalidated',
+    ],
+    [
+      'of a pod made anew',
+      { pod: { name: 'web', uid: 'old' } },
+      () => {},
+      'pod UID (pod-uid) does not match service account pod ref claim (old)',
+    ],
+    [
+      'of a pod whose end is past',
+      { pod: { name: 'web', uid: 'pod-uid' } },
+      (cluster) =>
+        cluster.add(pods, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-04-30T23:58:00Z' } }),
+      'service account token has been invalidated',
+    ],
+    [
+      'of a node that is gone',
+      { node: { name: 'n1', uid: 'u' } },
+      () => {},
+      'service account token has been invalidated',
+    ],
+    [
+      'of a secret that is gone',
+      { secret: { name: 's', uid: 'u' } },
+      () => {},
+      'service account token has been invalidated',
+    ],
+  ];
+  for (const [name, options, change, message] of failing) {
+    it(`${name} are refused`, async () => {
+      const { authentication, token, cluster } = await withToken(options);
+      change(cluster);
+      await assert.rejects(authentication.tokens.authenticateToken(token, [issuer]), { message });
+    });
+  }
+
+  it('bound to a node live with it', async () => {
+    const { authentication, request, cluster } = await withToken({ node: { name: 'n1', uid: 'u' } });
+    cluster.add(nodes, { metadata: { name: 'n1', uid: 'u' }, spec: {} });
+    assert.equal((await authentication.authenticate(request)).user.name, 'system:serviceaccount:a:bot');
+  });
+
+  it('of a pod that the informer does not know yet are good at once', async () => {
+    const parts = setUp();
+    parts.cluster.add(serviceAccounts, account);
+    parts.cluster.lag = true;
+    parts.cluster.add(pods, pod);
+    const token = await parts.tokenSigner.sign(
+      boundTokenClaims({ ...bound, pod: { name: 'web', uid: 'pod-uid' } }, parts),
+    );
+    assert.ok(await parts.authentication.authenticate(bearer(token)));
+  });
+
+  it('are remembered for ten seconds', async () => {
+    const { authentication, request, cluster, clock } = await withToken();
+    await authentication.authenticate(request);
+    cluster.remove(serviceAccounts, 'a/bot');
+    await authentication.authenticate(request);
+    await clock.advance(10_001);
+    await assert.rejects(authentication.authenticate(request), unauthorized);
+  });
+
+  it('signed by somebody else are refused', async () => {
+    const { authentication, clock, random, cluster } = setUp();
+    cluster.add(serviceAccounts, account);
+    const signingKeyPem = encodePrivateKey(keysFrom(seededRandom(9)).generate());
+    const forged = await createTokenSigner({ clock, issuers: [issuer], signingKeyPem }).sign(
+      boundTokenClaims(bound, { clock, random }),
+    );
+    await assert.rejects(authentication.authenticate(bearer(forged)), unauthorized);
+  });
+
+  it('kept in a secret live as long as the secret', async () => {
+    const { authentication, cluster, clock, signingKeyPem } = setUp();
+    cluster.add(serviceAccounts, account);
+    const legacy = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
+    const token = await legacy.sign(
+      legacyTokenClaims({ namespace: 'a', serviceAccount: bound.serviceAccount, secretName: 's' }),
+    );
+    const ask = () => authentication.tokens.authenticateToken(token, [issuer]);
+    await assert.rejects(ask(), { message: 'Token has been invalidated' });
+    const stored = (content: string, labels = {}) =>
+      cluster.add(secrets, {
+        metadata: { name: 's', namespace: 'a', labels },
+        data: { token: Buffer.from(content).toString('base64') },
+      });
+    stored('other');
+    await assert.rejects(ask(), { message: "Token does not match server's copy" });
+    stored(token, { 'kubernetes.io/legacy-token-invalid-since': '2026-01-01' });
+    await assert.rejects(ask(), /has been marked invalid\. Use tokens from the TokenRequest API/);
+    stored(token);
+    assert.equal((await ask())?.user.name, 'system:serviceaccount:a:bot');
+  });
+});
+
+describe('Front proxy', () => {
+  const proxy = (allowedNames: string[]) => {
+    const other = setUp();
+    const requestHeader = {
+      ca: () => other.foreign.certificatePem,
+      allowedNames,
+      usernameHeaders: ['X-Remote-User'],
+      uidHeaders: [],
+      groupHeaders: ['X-Remote-Group'],
+      extraHeaderPrefixes: ['X-Remote-Extra-'],
+    };
+    const headers = { 'x-remote-user': 'erin', 'x-remote-group': 'a, b', 'x-remote-extra-acme.com%2fproject': 'p' };
+    const clientCertificates = other.certificate('front-proxy', [], 'client auth', other.foreign);
+    return {
+      authentication: setUp({ requestHeader }).authentication,
+      request: requestOf({ headers, clientCertificates }),
+    };
+  };
+
+  it('tells who is asking', async () => {
+    const { authentication, request } = proxy(['front-proxy']);
+    const { user } = await authentication.authenticate(request);
+    assert.deepEqual(user, {
+      name: 'erin',
+      groups: ['a', 'b', 'system:authenticated'],
+      extra: { 'acme.com/project': ['p'] },
+    });
+  });
+
+  it('must have an allowed name', async () => {
+    const { authentication, request } = proxy(['other']);
+    await assert.rejects(authentication.authenticate(request), unauthorized);
+  });
+});
+
+describe('Impersonation', () => {
+  const admin = { name: 'admin', groups: ['system:authenticated'] };
+  const authorizerOf = (...rights: string[]) => ({
+    name: 'Test',
+    authorize: ({
+      info,
+    }: {
+      info: { verb: string; resource: string; subresource: string; namespace: string; name: string };
+    }) => {
+      const asked = `${info.resource}${info.subresource ? `/${info.subresource}` : ''} ${info.namespace ? `${info.namespace}/` : ''}${info.name}`;
+      return { decision: rights.includes(asked) ? ('allow' as const) : ('no-opinion' as const), reason: '' };
+    },
+  });
+  const ask = (headers: Record<string, string>, ...rights: string[]) =>
+    impersonatedUser(requestOf({ headers }), admin, authorizerOf(...rights));
+
+  it('is not asked without headers', async () => assert.equal(await ask({}), admin));
+
+  it('takes on name, groups, uid and extra values, each with its right', async () => {
+    const headers = {
+      'impersonate-user': 'bob',
+      'impersonate-group': 'dev, ops',
+      'impersonate-uid': 'u',
+      'impersonate-extra-scopes': 'view',
+    };
+    const rights = ['users bob', 'groups dev', 'groups ops', 'uids u', 'userextras/scopes view'];
+    assert.deepEqual(await ask(headers, ...rights), {
+      name: 'bob',
+      uid: 'u',
+      groups: ['dev', 'ops', 'system:authenticated'],
+      extra: { scopes: ['view'] },
+    });
+    for (const missing of rights) {
+      await assert.rejects(ask(headers, ...rights.filter((right) => right !== missing)), { code: 403 });
+    }
+  });
+
+  it("is refused in upstream's words", async () => {
+    await assert.rejects(ask({ 'impersonate-user': 'bob' }), {
+      message:
+        'users "bob" is forbidden: User "admin" cannot impersonate resource "users" in API group "" at the cluster scope',
+    });
+  });
+
+  it('of a service account gives its groups', async () => {
+    const user = await ask({ 'impersonate-user': 'system:serviceaccount:a:bot' }, 'serviceaccounts a/bot');
+    assert.deepEqual(user.groups, ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated']);
+  });
+
+  it('of nobody stays nobody', async () => {
+    assert.deepEqual((await ask({ 'impersonate-user': 'system:anonymous' }, 'users system:anonymous')).groups, [
+      'system:unauthenticated',
+    ]);
+  });
+
+  it('of a group needs a user', async () => {
+    await assert.rejects(ask({ 'impersonate-group': 'dev' }), {
+      message: 'requested [{Group  dev    }] without impersonating a user',
+      code: 400,
+    });
+  });
+});

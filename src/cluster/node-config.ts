@@ -1,0 +1,66 @@
+/** What the control plane's process tells the node's: a file, so that the node starts again by itself with all it needs. */
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClusterPki } from './cluster-pki.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { nameServerUser } from './addons.ts';
+import type { RuntimeKind } from './up-settings.ts';
+
+export interface NodeConfig {
+  /** Of the program: a node of another version is started anew. */
+  readonly version: string;
+  /** URL of the API server. */
+  readonly server: string;
+  readonly nodeName: string;
+  /** Absent on a machine with loopback alone, which can only have a simulated node. */
+  readonly nodeIp?: string | undefined;
+  readonly runtime: RuntimeKind;
+  readonly containerRuntimeEndpoint?: string | undefined;
+  readonly clusterDns: string;
+  readonly clusterDomain: string;
+  readonly serviceCidrs: readonly string[];
+  readonly clusterCidrs: readonly string[];
+  /** Names of certified keys in the data directory's `pki`. */
+  readonly keys: { readonly kubelet: string; readonly proxy: string; readonly dns: string; readonly server: string };
+  /** Changes when one of the keys was made anew. */
+  readonly fingerprint: string;
+}
+
+/** Makes the node's credentials where they are missing; each part of it is a user of its own. */
+export function nodeKeys(pki: ClusterPki, nodeName: string, addresses: readonly string[]): NodeKeys {
+  const names = { kubelet: `kubelet-${nodeName}`, proxy: 'kube-proxy', dns: 'kube-dns', server: 'kubelet-server' };
+  const pairs = [
+    pki.client(names.kubelet, `system:node:${nodeName}`, ['system:nodes']),
+    pki.client(names.proxy, 'system:kube-proxy'),
+    pki.client(names.dns, nameServerUser),
+    pki.kubeletServer(nodeName, addresses),
+  ];
+  const hash = createHash('sha256');
+  for (const { certificatePem } of pairs) hash.update(certificatePem);
+  return { keys: names, fingerprint: hash.digest('hex').slice(0, 16) };
+}
+
+export type NodeKeys = Pick<NodeConfig, 'keys' | 'fingerprint'>;
+
+export function nodeConfigFile(directory: DataDirectory): string {
+  return join(directory.node, 'config.json');
+}
+
+export function readNodeConfig(directory: DataDirectory): NodeConfig {
+  return JSON.parse(readFileSync(nodeConfigFile(directory), 'utf8')) as NodeConfig;
+}
+
+/** Returns whether it differs from what stood there. */
+export function writeNodeConfig(directory: DataDirectory, config: NodeConfig): boolean {
+  const file = nodeConfigFile(directory);
+  const text = `${JSON.stringify(config, null, 2)}\n`;
+  let current: string | undefined;
+  try {
+    current = readFileSync(file, 'utf8');
+  } catch {}
+  if (current === text) return false;
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+  return true;
+}

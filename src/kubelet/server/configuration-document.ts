@@ -1,0 +1,46 @@
+/** The kubelet's settings as `/configz` shows them: upstream's `KubeletConfiguration`, as far as they are honoured here. */
+import { formatDuration } from '../../apimachinery/time.ts';
+import type { KubeletConfiguration } from '../configuration.ts';
+
+export function configurationDocument(settings: KubeletConfiguration): Readonly<Record<string, unknown>> {
+  return {
+    kind: 'KubeletConfiguration',
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    staticPodPath: settings.staticPodPath,
+    syncFrequency: formatDuration(settings.syncFrequencyMs),
+    fileCheckFrequency: formatDuration(settings.fileCheckFrequencyMs),
+    port: settings.port,
+    registerNode: settings.registerNode,
+    registerWithTaints: settings.registerWithTaints,
+    clusterDomain: settings.clusterDomain,
+    clusterDNS: settings.clusterDns,
+    resolvConf: settings.resolvConf,
+    nodeStatusUpdateFrequency: formatDuration(settings.nodeStatusUpdateFrequencyMs),
+    nodeStatusReportFrequency: formatDuration(settings.nodeStatusReportFrequencyMs),
+    nodeLeaseDurationSeconds: settings.nodeLeaseDurationSeconds,
+    nodeStatusMaxImages: settings.nodeStatusMaxImages,
+    maxPods: settings.maxPods,
+    podPidsLimit: settings.podPidsLimit,
+    podCIDR: settings.podCidr,
+    providerID: settings.providerId,
+    kubeReserved: settings.kubeReserved,
+    systemReserved: settings.systemReserved,
+    evictionHard: settings.evictionHard,
+    cgroupRoot: settings.cgroupRoot,
+    cgroupsPerQOS: settings.cgroupsPerQos,
+    cgroupDriver: settings.cgroupDriver,
+    cpuCFSQuota: settings.cpuCfsQuota,
+    cpuCFSQuotaPeriod: formatDuration(settings.cpuCfsQuotaPeriodMs),
+    seccompDefault: settings.seccompDefault,
+    serializeImagePulls: settings.serializeImagePulls,
+    maxParallelImagePulls: settings.maxParallelImagePulls,
+    imageMinimumGCAge: formatDuration(settings.imageMinimumGcAgeMs),
+    imageGCHighThresholdPercent: settings.imageGcHighThresholdPercent,
+    imageGCLowThresholdPercent: settings.imageGcLowThresholdPercent,
+    containerLogMaxSize: String(settings.containerLogMaxSizeBytes),
+    containerLogMaxFiles: settings.containerLogMaxFiles,
+    crashLoopBackOff: { maxContainerRestartPeriod: formatDuration(settings.maxContainerRestartPeriodMs) },
+    allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
+    podLogsDir: settings.podLogsDirectory,
+  };
+}

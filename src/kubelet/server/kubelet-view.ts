@@ -1,0 +1,60 @@
+/**
+ * What the kubelet's server needs to know of the kubelet it belongs to. The server holds nothing of its own about Pods: every request
+ * looks here anew.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { MachineFacts, MachineUsage } from '../host/host.ts';
+import type { Kubelet } from '../kubelet.ts';
+import type { LogOptions } from '../logs/container-log.ts';
+import { podLog } from '../logs/pod-logs.ts';
+import type { ContainerRuntime } from '../runtime/runtime.ts';
+import { configurationDocument } from './configuration-document.ts';
+
+export interface KubeletView {
+  readonly nodeName: string;
+  readonly runtime: ContainerRuntime;
+  /** All Pods of this node with their newest status. */
+  pods(): readonly Pod[];
+  pod(namespace: string, name: string): Pod | undefined;
+  /** Rejects before the first byte, with the reason for the user, when there is nothing to read. */
+  containerLog(pod: Pod, container: string, reading: LogReading): Promise<AsyncIterable<Uint8Array>>;
+  facts(): Promise<MachineFacts>;
+  usage(): Promise<MachineUsage>;
+  /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
+  cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** Why the kubelet makes no progress, or undefined when it does. */
+  problem(): string | undefined;
+  /** The configuration in the form of its file (`KubeletConfiguration`). */
+  configuration(): Readonly<Record<string, unknown>>;
+}
+
+export interface LogReading extends LogOptions {
+  readonly signal: AbortSignal;
+}
+
+export interface ViewOptions {
+  readonly clock: Clock;
+  readonly cpuNanoSeconds?: (() => Promise<number>) | undefined;
+}
+
+/** A running kubelet as its server sees it. */
+export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds }: ViewOptions): KubeletView {
+  return {
+    nodeName: kubelet.nodeName,
+    runtime: kubelet.runtime,
+    pods: () => kubelet.pods(),
+    pod: (namespace, name) => kubelet.pod(namespace, name),
+    async containerLog({ metadata: { namespace = '', name = '' } }, container, { signal, ...options }) {
+      const worker = kubelet.worker(namespace, name);
+      if (!worker) throw new Error(`pod ${JSON.stringify(name)} cannot be found - no logs available`);
+      const { runtime, host } = kubelet;
+      return podLog(worker, container, options, { runtime, logs: host.logs, nowMs: clock.now(), signal });
+    },
+    facts: () => kubelet.host.facts(),
+    usage: () => kubelet.host.usage(),
+    cpuNanoSeconds,
+    problem: () => undefined,
+    configuration: () => configurationDocument(kubelet.configuration),
+  };
+}
