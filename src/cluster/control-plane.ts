@@ -13,6 +13,7 @@ import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { runScheduler } from '../scheduler/scheduler.ts';
+import { ensureAddons } from './addons.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
 import { Components } from './components.ts';
@@ -101,6 +102,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
     componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+  if (options.addons)
+    components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
