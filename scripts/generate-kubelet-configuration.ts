@@ -35,7 +35,10 @@ writeFileSync(
     '}',
     '',
     'export const configurationFields: Readonly<Record<string, ConfigurationField>> = {',
-    ...fields.map((field) => `  ${field.name}: ${JSON.stringify({ kind: kindOf(field), ...(field.default === undefined ? {} : { default: field.default }) })},`),
+    ...fields.map(
+      (field) =>
+        `  ${field.name}: ${JSON.stringify({ kind: kindOf(field), ...(field.default === undefined ? {} : { default: field.default }) })},`,
+    ),
     '};',
     '',
   ].join('\n'),

@@ -39,7 +39,9 @@ const admin = { name: 'admin', groups: ['system:masters', 'system:authenticated'
 export async function openServer({ storeName = 'memory', ...options }: OpenServerOptions = {}): Promise<OpenServer> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
-  const opened = options.store ? { store: options.store, close: async () => {} } : await openStore(storeName, clock, log);
+  const opened = options.store
+    ? { store: options.store, close: async () => {} }
+    : await openStore(storeName, clock, log);
   const server = createApiServer({ compactionIntervalMs: 0, ...options, clock, log, store: opened.store });
   await server.ready();
   const client = server.client(admin);
@@ -62,7 +64,11 @@ export async function openServerWithDefault(options: OpenServerOptions = {}): Pr
   return opened;
 }
 
-async function openStore(name: StoreName, clock: Clock, log: Log): Promise<{ store: ApiStore; close(): Promise<void> }> {
+async function openStore(
+  name: StoreName,
+  clock: Clock,
+  log: Log,
+): Promise<{ store: ApiStore; close(): Promise<void> }> {
   if (name === 'memory') {
     const store = memoryStore<KubeObject>({ clock });
     return { store: { kind: 'objects', store }, close: () => store.close() };

@@ -1,6 +1,6 @@
 /** The client's contract, kept by the API server over both stores and both transports. */
 import { describeClient } from '../client/client.contract.ts';
-import { openServerWithDefault, serveHttps, type StoreName } from './api-server.fixture.ts';
+import { openServerWithDefault, type StoreName, serveHttps } from './api-server.fixture.ts';
 
 for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
   describeClient(`direct calls, ${storeName} store`, () => openServerWithDefault({ storeName }));

@@ -59,7 +59,6 @@ class InProcessTransport implements Transport {
       }
       const events = response.body.events as AsyncIterable<WatchFrame> & WithBatches;
       for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
-        await this.#turn();
         for (const { type, object } of batch) {
           if (signal.aborted) break;
           yield { type, object };

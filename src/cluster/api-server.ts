@@ -2,6 +2,8 @@
  * Puts an API server together: authentication, authorization and admission over one loopback client, what exists from the start, the
  * way to kubelets, and the sockets. Embedded, in one process with its controllers, or alone: only the options differ.
  */
+
+import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
 import { createAuthentication } from '../apiserver/authentication/authentication.ts';
@@ -161,7 +163,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       const admission = createAdmission({
         context: { client, informers, clock, random, log, authorizer },
         ruleResolver,
-        enable: options.enableAdmission,
+        // Kubelets must not reach beyond their own Node and Pods.
+        enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
         disable: options.disableAdmission,
         tolerations: options.tolerations,
       });
@@ -180,9 +183,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
 
 /** The address that the `kubernetes` Service gets: the first one of the range after the network's own. */
 export function firstAddress(cidr: string): string {
-  const [network = ''] = cidr.split('/');
-  if (network.includes(':')) return network.endsWith('::') ? `${network}1` : network;
-  const parts = network.split('.').map(Number);
-  const value = ((parts[0]! << 24) | (parts[1]! << 16) | (parts[2]! << 8) | parts[3]!) + 1;
-  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+  const range = parseCidr(cidr);
+  if (!range) throw new TypeError(`${cidr} is no address range`);
+  return formatIp({ family: range.family, value: range.base + 1n });
 }

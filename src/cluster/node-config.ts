@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nameServerUser } from './addons.ts';
 import type { ClusterPki } from './cluster-pki.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { nameServerUser } from './addons.ts';
 import type { RuntimeKind } from './up-settings.ts';
 
 export interface NodeConfig {

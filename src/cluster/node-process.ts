@@ -5,21 +5,18 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodes } from '../api/gen/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { createHttpTransport } from '../client/http-transport.ts';
+import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts';
 import { createClient } from '../client/typed-client.ts';
-import { type KubeletConfiguration, defaultConfiguration } from '../kubelet/configuration.ts';
-import { startKubelet } from '../kubelet/kubelet.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import { nameServerUser } from './addons.ts';
 import { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { podResolvConf, type ThisMachine } from './machine.ts';
-import { nameServerUser } from './addons.ts';
+import type { ThisMachine } from './machine.ts';
 import type { NodeConfig } from './node-config.ts';
-import type { NodeRuntime } from './node-runtime.ts';
+import { runNodeKubelet } from './node-kubelet.ts';
 
 export interface NodeProcessOptions {
   readonly directory: DataDirectory;
@@ -35,41 +32,46 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** Resolves when the kubelet has started; rejects with a `CommandError` when there is no runtime to start it on. */
+/** Rejects with a `CommandError` when there is no runtime to start the kubelet on. */
 export async function startNode(options: NodeProcessOptions): Promise<RunningNode> {
   const { config, clock, log } = options;
   const components = new Components(clock, log);
-  const node = new NodeContexts(options, components.signal);
+  const users = new NodeUsers(options);
+  const close = async () => {
+    await components.stop();
+    await users.close();
+  };
   try {
-    const runtime = await openRuntime(options, components, node);
-    components.run('kubelet', (signal) => runKubelet(options, node.context('kubelet', signal), runtime));
-    if (config.runtime !== 'simulated') {
-      const { runNodeNetwork, runNodeProxy, runNodeDns } = await import('./node-network.ts');
-      components.run('pod network', (signal) => runNodeNetwork(options, node.context('kubelet', signal)));
-      components.run('kube-proxy', (signal) => runNodeProxy(options, node.context('proxy', signal)));
-      components.run('kube-dns', (signal) => runNodeDns(options, node.context('dns', signal)));
+    if (config.runtime === 'simulated') {
+      components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
+      return { close };
     }
+    const { openNodeRuntime } = await import('./node-runtime.ts');
+    const { runNodeNetwork, runNodeProxy, runNodeDns } = await import('./node-network.ts');
+    const runtime = await openNodeRuntime(options, components);
+    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), runtime));
+    components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
+    components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
+    components.run('kube-dns', (signal) => runNodeDns(options, users.context('dns', signal)));
     return {
       async close() {
-        await components.stop();
-        await node.close();
-        runtime.close();
+        await close();
+        runtime.connection.close();
       },
     };
   } catch (error) {
-    await components.stop();
-    await node.close();
+    await close();
     throw error;
   }
 }
 
 type Part = 'kubelet' | 'proxy' | 'dns';
-const userOf: Readonly<Record<Part, string>> = { kubelet: 'kubelet', proxy: 'kube-proxy', dns: nameServerUser };
+const nameOf: Readonly<Record<Part, string>> = { kubelet: 'kubelet', proxy: 'kube-proxy', dns: nameServerUser };
 
-/** A connection to the API server for each user. */
-class NodeContexts {
+/** Who the node's parts are to the API server; each has a connection of its own. */
+class NodeUsers {
   readonly #options: NodeProcessOptions;
-  readonly #transports = new Map<Part, ReturnType<typeof createHttpTransport>>();
+  readonly #transports = new Map<Part, HttpTransport>();
 
   constructor(options: NodeProcessOptions) {
     this.#options = options;
@@ -78,14 +80,14 @@ class NodeContexts {
   context(part: Part, signal: AbortSignal): ComponentContext {
     const { clock, random, log } = this.#options;
     const client = createClient(this.#transport(part));
-    return componentContext({ client, clock, random, log: log.child({ component: userOf[part] }), signal });
+    return componentContext({ client, clock, random, log: log.child({ component: nameOf[part] }), signal });
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
   }
 
-  #transport(part: Part) {
+  #transport(part: Part): HttpTransport {
     const known = this.#transports.get(part);
     if (known) return known;
     const { directory, config, clock } = this.#options;
@@ -95,7 +97,7 @@ class NodeContexts {
       server: config.server,
       clock,
       tls: { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) },
-      userAgent: `${userOf[part]}/${config.version}`,
+      userAgent: `${nameOf[part]}/${config.version}`,
     });
     this.#transports.set(part, transport);
     return transport;

@@ -145,7 +145,9 @@ export function withdrawForwarded(iptables: string | undefined, podCidrs: readon
 function forwardRules(podCidrs: readonly string[]): string[][] {
   return podCidrs
     .filter((cidr) => !cidr.includes(':'))
-    .flatMap((cidr) => ['-s', '-d'].map((side) => [side, cidr, '-m', 'comment', '--comment', 'coracle pods', '-j', 'ACCEPT']));
+    .flatMap((cidr) =>
+      ['-s', '-d'].map((side) => [side, cidr, '-m', 'comment', '--comment', 'coracle pods', '-j', 'ACCEPT']),
+    );
 }
 
 function readText(file: string): string | undefined {

@@ -8,12 +8,21 @@ import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
 import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { forgetProcess, runningProcess, startDetached, stopProcess } from './processes.ts';
+import { rotate } from './process-log.ts';
+import {
+  forgetProcess,
+  isRunning,
+  type ProcessIdentity,
+  runningProcess,
+  startDetached,
+  stopProcess,
+} from './processes.ts';
 import { cniPluginFolder } from './requirements.ts';
 
 export interface PrivateContainerd {
   readonly socket: string;
-  /** For `ctr` and messages. */
+  readonly process: ProcessIdentity;
+  /** For messages. */
   readonly logFile: string;
 }
 
@@ -30,30 +39,46 @@ export async function startContainerd(
   options: ContainerdOptions,
 ): Promise<PrivateContainerd> {
   const state = join(directory.state, 'containerd');
-  const socket = join(state, 'containerd.sock');
+  const socket = containerdSocket(directory);
   const logFile = join(directory.run, 'containerd.log');
   for (const folder of [directory.containerdRoot, directory.cniConfig, join(directory.node, 'registries'), state])
     mkdirSync(folder, { recursive: true, mode: 0o711 });
-  if (runningProcess(directory.run, 'containerd') && (await answers(socket))) return { socket, logFile };
+  // One that runs and does not answer is still starting, or stuck for a while: a second one beside it would do harm.
+  const running = runningProcess(directory.run, 'containerd');
+  if (running) return answering(running, { socket, logFile, clock: options.clock });
   const configFile = join(directory.node, 'containerd.toml');
   writeFileSync(configFile, containerdConfig(directory, socket, options.pauseImage));
+  rotate(logFile);
   const identity = startDetached(directory.run, 'containerd', {
     command: options.program,
     arguments: ['--config', configFile],
     environment: options.environment,
     logFile,
   });
-  const deadline = options.clock.monotonic() + 20_000;
+  return answering(identity, { socket, logFile, clock: options.clock });
+}
+
+const answerTimeoutMs = 20_000;
+
+async function answering(
+  process: ProcessIdentity,
+  { socket, logFile, clock }: { readonly socket: string; readonly logFile: string; readonly clock: Clock },
+): Promise<PrivateContainerd> {
+  const deadline = clock.monotonic() + answerTimeoutMs;
   while (!(await answers(socket))) {
-    const alive = runningProcess(directory.run, 'containerd')?.pid === identity.pid;
-    if (!alive || options.clock.monotonic() > deadline)
+    const alive = isRunning(process);
+    if (!alive || clock.monotonic() > deadline)
       throw new CommandError(
-        `containerd ${alive ? 'did not answer within 20 s' : 'ended at once'}: ${lastLine(logFile)}`,
+        `containerd ${alive ? `did not answer within ${answerTimeoutMs / 1000} s` : 'ended at once'}: ${lastLine(logFile)}`,
         `Its log is ${logFile}. Without a container runtime, use --runtime simulated.`,
       );
-    await sleep(options.clock, 20);
+    await sleep(clock, 20);
   }
-  return { socket, logFile };
+  return { socket, logFile, process };
+}
+
+export function containerdSocket(directory: DataDirectory): string {
+  return join(directory.state, 'containerd', 'containerd.sock');
 }
 
 export async function stopContainerd(directory: DataDirectory, clock: Clock): Promise<void> {

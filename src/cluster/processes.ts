@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
+import { CommandError } from './command-error.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -23,6 +24,11 @@ export function identify(pid: number): ProcessIdentity | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether that very process still runs. */
+export function isRunning(process: ProcessIdentity): boolean {
+  return identify(process.pid)?.startTicks === process.startTicks;
 }
 
 export function recordProcess(folder: string, name: string, pid: number): void {
@@ -77,11 +83,17 @@ export function startDetached(folder: string, name: string, what: DetachedComman
 
 /** Asks the process to end, and makes it after `graceMs`. Resolves when it is gone. */
 export async function stopProcess(clock: Clock, identity: ProcessIdentity, graceMs: number): Promise<void> {
-  const alive = () => identify(identity.pid)?.startTicks === identity.startTicks;
+  const alive = () => isRunning(identity);
   const signal = (name: NodeJS.Signals) => {
     try {
       if (alive()) process.kill(identity.pid, name);
-    } catch {}
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EPERM') return;
+      throw new CommandError(
+        `process ${identity.pid} belongs to another user.`,
+        'Run the command as the user who started the cluster.',
+      );
+    }
   };
   signal('SIGTERM');
   const deadline = clock.monotonic() + graceMs;
@@ -92,5 +104,5 @@ export async function stopProcess(clock: Clock, identity: ProcessIdentity, grace
 
 /** Resolves when the process is gone. The kernel has no event for a process that is not our child, hence the look every 200 ms. */
 export async function processGone(clock: Clock, identity: ProcessIdentity, signal: AbortSignal): Promise<void> {
-  while (identify(identity.pid)?.startTicks === identity.startTicks) await sleep(clock, 200, signal);
+  while (isRunning(identity)) await sleep(clock, 200, signal);
 }

@@ -12,10 +12,10 @@ import { type ImageRegistry, registryHost, startImageRegistry } from '../testing
 import { busyboxImage, busyboxImageArchive } from '../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
-import { type Kubelet, startKubelet } from './kubelet.ts';
 import { getPod, kubeletHarness, testPod } from './kubelet.fixture.ts';
-import type { ContainerRuntime } from './runtime/runtime.ts';
+import { type Kubelet, startKubelet } from './kubelet.ts';
 import { connectRuntime } from './runtime/cri/cri-runtime.ts';
+import type { ContainerRuntime } from './runtime/runtime.ts';
 
 const node = 'real-node';
 const image = 'local.test/busybox:1';
@@ -73,13 +73,23 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
   const create = (name: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, metadata?: Pod['metadata']) =>
     client.create(pods, testPod(name, node, spec, metadata));
   const pod = (name: string) => getPod(client, name);
-  const phase = (name: string, wanted: string) => until(async () => (await pod(name))?.status?.phase === wanted, async () => JSON.stringify((await pod(name))?.status));
+  const phase = (name: string, wanted: string) =>
+    until(
+      async () => (await pod(name))?.status?.phase === wanted,
+      async () => JSON.stringify((await pod(name))?.status),
+    );
   const remove = async (name: string, gracePeriodSeconds?: number) => {
     await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds });
-    await until(async () => (await pod(name)) === undefined, async () => JSON.stringify(await pod(name)));
+    await until(
+      async () => (await pod(name)) === undefined,
+      async () => JSON.stringify(await pod(name)),
+    );
   };
   const status = async (name: string, container = 'main') =>
-    [...((await pod(name))?.status?.containerStatuses ?? []), ...((await pod(name))?.status?.initContainerStatuses ?? [])].find((one) => one.name === container);
+    [
+      ...((await pod(name))?.status?.containerStatuses ?? []),
+      ...((await pod(name))?.status?.initContainerStatuses ?? []),
+    ].find((one) => one.name === container);
   const exec = async (name: string, script: string) => {
     const id = kubelet.runningContainer('default', name, 'main')!;
     const { stdout, stderr } = await runtime.execSync(id, ['sh', '-c', script]);
@@ -87,74 +97,106 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
   };
   const log = async (name: string, options = {}) => {
     let text = '';
-    for await (const bytes of await kubelet.containerLog({ namespace: 'default', name }, 'main', options)) text += Buffer.from(bytes).toString();
+    for await (const bytes of await kubelet.containerLog({ namespace: 'default', name }, 'main', options))
+      text += Buffer.from(bytes).toString();
     return text;
   };
-  const told = async (name: string) => (await client.list(events)).items.filter((event) => event.involvedObject.name === name).map(({ message }) => message ?? '');
+  const told = async (name: string) =>
+    (await client.list(events)).items
+      .filter((event) => event.involvedObject.name === name)
+      .map(({ message }) => message ?? '');
 
   it('gives a container its environment, files, name servers and hosts file', async () => {
-    await client.create(configMaps, { metadata: { name: 'settings', namespace: 'default' }, data: { color: 'blue', 'a.conf': 'x=1\n' } });
-    await client.create(secrets, { metadata: { name: 'keys', namespace: 'default' }, data: { key: Buffer.from('hidden').toString('base64') } });
-    await create('inside', {
-      hostAliases: [{ ip: '10.9.8.7', hostnames: ['friend'] }],
-      securityContext: { fsGroup: 2000 },
-      containers: [
-        {
-          ...forever(),
-          env: [
-            { name: 'COLOR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'color' } } },
-            { name: 'KEY', valueFrom: { secretKeyRef: { name: 'keys', key: 'key' } } },
-            { name: 'WHERE', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-            { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
-            { name: 'TOGETHER', value: '$(COLOR)-$(UNKNOWN)-$$(COLOR)' },
-          ],
-          resources: { limits: { memory: '64Mi', cpu: '250m' }, requests: { memory: '32Mi', cpu: '100m' } },
-          volumeMounts: [
-            { name: 'config', mountPath: '/config' },
-            { name: 'config', mountPath: '/one.conf', subPath: 'a.conf' },
-            { name: 'all', mountPath: '/all' },
-            { name: 'scratch', mountPath: '/scratch' },
-            { name: 'memory', mountPath: '/memory' },
-          ],
-        },
-      ],
-      volumes: [
-        { name: 'config', configMap: { name: 'settings', items: undefined } },
-        { name: 'scratch', emptyDir: {} },
-        { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
-        {
-          name: 'all',
-          projected: {
-            sources: [
-              { secret: { name: 'keys', items: [{ key: 'key', path: 'deep/key', mode: 0o400 }] } },
-              { configMap: { name: 'absent', optional: true } },
-              { downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
-              { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+    await client.create(configMaps, {
+      metadata: { name: 'settings', namespace: 'default' },
+      data: { color: 'blue', 'a.conf': 'x=1\n' },
+    });
+    await client.create(secrets, {
+      metadata: { name: 'keys', namespace: 'default' },
+      data: { key: Buffer.from('hidden').toString('base64') },
+    });
+    await create(
+      'inside',
+      {
+        hostAliases: [{ ip: '10.9.8.7', hostnames: ['friend'] }],
+        securityContext: { fsGroup: 2000 },
+        containers: [
+          {
+            ...forever(),
+            env: [
+              { name: 'COLOR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'color' } } },
+              { name: 'KEY', valueFrom: { secretKeyRef: { name: 'keys', key: 'key' } } },
+              { name: 'WHERE', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+              { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
+              { name: 'TOGETHER', value: '$(COLOR)-$(UNKNOWN)-$$(COLOR)' },
+            ],
+            resources: { limits: { memory: '64Mi', cpu: '250m' }, requests: { memory: '32Mi', cpu: '100m' } },
+            volumeMounts: [
+              { name: 'config', mountPath: '/config' },
+              { name: 'config', mountPath: '/one.conf', subPath: 'a.conf' },
+              { name: 'all', mountPath: '/all' },
+              { name: 'scratch', mountPath: '/scratch' },
+              { name: 'memory', mountPath: '/memory' },
             ],
           },
-        },
-      ],
-    }, { labels: { app: 'inside' } });
+        ],
+        volumes: [
+          { name: 'config', configMap: { name: 'settings', items: undefined } },
+          { name: 'scratch', emptyDir: {} },
+          { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
+          {
+            name: 'all',
+            projected: {
+              sources: [
+                { secret: { name: 'keys', items: [{ key: 'key', path: 'deep/key', mode: 0o400 }] } },
+                { configMap: { name: 'absent', optional: true } },
+                { downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+                { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+              ],
+            },
+          },
+        ],
+      },
+      { labels: { app: 'inside' } },
+    );
     await phase('inside', 'Running');
     const ip = (await pod('inside'))?.status?.podIP ?? '';
     assert.match(ip, /^10\./);
-    assert.equal(await exec('inside', 'echo $COLOR $KEY $WHERE $LIMIT $TOGETHER'), `blue hidden ${ip} 64 blue-$(UNKNOWN)-$(COLOR)\n`);
+    assert.equal(
+      await exec('inside', 'echo $COLOR $KEY $WHERE $LIMIT $TOGETHER'),
+      `blue hidden ${ip} 64 blue-$(UNKNOWN)-$(COLOR)\n`,
+    );
     assert.equal(await exec('inside', 'cat /config/color /one.conf /all/deep/key'), 'bluex=1\nhidden');
     assert.equal(await exec('inside', 'cat /all/labels'), 'app="inside"');
     assert.match(await exec('inside', 'cat /all/token'), /^token-\d+$/);
     assert.match(await exec('inside', 'cat /etc/hosts'), new RegExp(`${ip}\tinside\n[^]*10.9.8.7\tfriend`));
-    assert.equal(await exec('inside', 'cat /etc/resolv.conf'), 'search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n');
+    assert.equal(
+      await exec('inside', 'cat /etc/resolv.conf'),
+      'search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n',
+    );
     assert.equal(await exec('inside', 'hostname'), 'inside\n');
     assert.equal((await exec('inside', 'id -G')).trim(), '0 2000');
-    assert.match(await exec('inside', 'stat -c %g:%a /scratch; grep " /memory " /proc/mounts'), /^2000:2777\ntmpfs \/memory tmpfs.*size=8192k/);
+    assert.match(
+      await exec('inside', 'stat -c %g:%a /scratch; grep " /memory " /proc/mounts'),
+      /^2000:2777\ntmpfs \/memory tmpfs.*size=8192k/,
+    );
     assert.match(await exec('inside', 'echo x > /config/new'), /Read-only file system/);
     await remove('inside');
-    assert.equal(existsSync(join(configuration.rootDirectory, 'pods')) && readdirSync(join(configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')), false);
+    assert.equal(
+      existsSync(join(configuration.rootDirectory, 'pods')) &&
+        readdirSync(join(configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')),
+      false,
+    );
   });
 
   it('puts limits into cgroups of the container and of the Pod', async () => {
     await create('limited', {
-      containers: [{ ...forever(), resources: { limits: { memory: '64Mi', cpu: '250m' }, requests: { memory: '32Mi', cpu: '100m' } } }],
+      containers: [
+        {
+          ...forever(),
+          resources: { limits: { memory: '64Mi', cpu: '250m' }, requests: { memory: '32Mi', cpu: '100m' } },
+        },
+      ],
     });
     await phase('limited', 'Running');
     const uid = (await pod('limited'))!.metadata.uid!;
@@ -171,10 +213,18 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
   });
 
   it('shows what a container said at its end, and that it was killed for its memory', async () => {
-    await create('said', { restartPolicy: 'Never', containers: [shell('echo last words > /dev/termination-log; exit 7')] });
+    await create('said', {
+      restartPolicy: 'Never',
+      containers: [shell('echo last words > /dev/termination-log; exit 7')],
+    });
     await create('greedy', {
       restartPolicy: 'Never',
-      containers: [{ ...shell('exec dd if=/dev/zero of=/dev/shm/x bs=1M count=60'), resources: { limits: { memory: '16Mi' }, requests: { memory: '16Mi' } } }],
+      containers: [
+        {
+          ...shell('exec dd if=/dev/zero of=/dev/shm/x bs=1M count=60'),
+          resources: { limits: { memory: '16Mi' }, requests: { memory: '16Mi' } },
+        },
+      ],
     });
     await phase('said', 'Failed');
     const { terminated } = (await status('said'))!.state!;
@@ -186,7 +236,9 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
   });
 
   it('reads logs whole, from their end, with times, of the container before, and as they come', async () => {
-    await create('talks', { containers: [forever('for i in 1 2 3; do echo line $i; done; sleep 0.2; echo error >&2; sleep 0.5; echo late')] });
+    await create('talks', {
+      containers: [forever('for i in 1 2 3; do echo line $i; done; sleep 0.2; echo error >&2; sleep 0.5; echo late')],
+    });
     await phase('talks', 'Running');
     await until(async () => (await log('talks')).includes('late'));
     assert.equal(await log('talks'), 'line 1\nline 2\nline 3\nerror\nlate\n');
@@ -194,22 +246,34 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     assert.equal(await log('talks', { limitBytes: 9 }), 'line 1\nli');
     assert.match(await log('talks', { timestamps: true, tailLines: 1 }), /^\d{4}-\d\d-\d\dT[\d:.]+Z late\n$/);
     assert.equal(await log('talks', { stream: 'Stderr' }), 'error\n');
-    await assert.rejects(log('talks', { previous: true }), /previous terminated container "main" in pod "talks" not found/);
+    await assert.rejects(
+      log('talks', { previous: true }),
+      /previous terminated container "main" in pod "talks" not found/,
+    );
     await remove('talks');
-    await create('once', { restartPolicy: 'Never', containers: [shell('for i in 1 2 3 4; do echo $i; sleep 0.2; done')] });
+    await create('once', {
+      restartPolicy: 'Never',
+      containers: [shell('for i in 1 2 3 4; do echo $i; sleep 0.2; done')],
+    });
     await phase('once', 'Running');
     assert.equal(await log('once', { follow: true }), '1\n2\n3\n4\n', 'follows until the container ends');
     await remove('once');
   });
 
   it('updates files of a volume when their ConfigMap changes', async () => {
-    await client.create(configMaps, { metadata: { name: 'changing', namespace: 'default' }, data: { a: 'old', gone: 'x' } });
+    await client.create(configMaps, {
+      metadata: { name: 'changing', namespace: 'default' },
+      data: { a: 'old', gone: 'x' },
+    });
     await create('watcher', {
       containers: [{ ...forever(), volumeMounts: [{ name: 'config', mountPath: '/config' }] }],
       volumes: [{ name: 'config', configMap: { name: 'changing' } }],
     });
     await phase('watcher', 'Running');
-    await client.update(configMaps, { metadata: { name: 'changing', namespace: 'default' }, data: { a: 'new', more: 'y' } });
+    await client.update(configMaps, {
+      metadata: { name: 'changing', namespace: 'default' },
+      data: { a: 'new', more: 'y' },
+    });
     await until(async () => (await exec('watcher', 'cat /config/a')) === 'new');
     assert.equal(await exec('watcher', 'ls /config'), 'a\nmore\n');
     await remove('watcher');
@@ -225,13 +289,19 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
         },
       ],
     });
-    const isReady = async () => (await pod('probed'))?.status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+    const isReady = async () =>
+      (await pod('probed'))?.status?.conditions?.some(
+        ({ type, status: value }) => type === 'Ready' && value === 'True',
+      ) ?? false;
     await until(isReady);
     await exec('probed', 'rm /alive');
     await until(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
     await until(isReady);
     const messages = await told('probed');
-    assert.ok(messages.includes("Liveness probe failed: cat: can't open '/alive': No such file or directory\n"), messages.join('\n'));
+    assert.ok(
+      messages.includes("Liveness probe failed: cat: can't open '/alive': No such file or directory\n"),
+      messages.join('\n'),
+    );
     assert.ok(messages.includes('Container main failed liveness probe, will be restarted'));
     await remove('probed');
   });
@@ -249,7 +319,9 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
           volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
         },
       ],
-      volumes: [{ name: 'shared', hostPath: { path: join(containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } }],
+      volumes: [
+        { name: 'shared', hostPath: { path: join(containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } },
+      ],
     });
     await phase('hooked', 'Running');
     const file = join(containerd.directory, 'hooked', 'log');
@@ -264,14 +336,22 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     await client.create(secrets, {
       metadata: { name: 'pull', namespace: 'default' },
       type: 'kubernetes.io/dockerconfigjson',
-      data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths: { [registryHost]: { username: 'robot', password: 'pass' } } })).toString('base64') },
+      data: {
+        '.dockerconfigjson': Buffer.from(
+          JSON.stringify({ auths: { [registryHost]: { username: 'robot', password: 'pass' } } }),
+        ).toString('base64'),
+      },
     });
     const container = { name: 'main', image: `${registryHost}/team/app:1`, imagePullPolicy: 'Always' as const };
     await create('stranger', { containers: [container] });
     await until(async () => (await status('stranger'))?.state?.waiting?.reason === 'ErrImagePull');
     await create('member', { containers: [container], imagePullSecrets: [{ name: 'pull' }] });
     await phase('member', 'Running');
-    assert.ok((await told('member')).some((message) => /^Successfully pulled image "registry.test\/team\/app:1" in .* Image size: \d+ bytes\.$/.test(message)));
+    assert.ok(
+      (await told('member')).some((message) =>
+        /^Successfully pulled image "registry.test\/team\/app:1" in .* Image size: \d+ bytes\.$/.test(message),
+      ),
+    );
     await remove('stranger', 1);
     await remove('member', 1);
   });
@@ -282,31 +362,58 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
       containers: [
         {
           ...forever(),
-          securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] }, seccompProfile: { type: 'RuntimeDefault' } },
+          securityContext: {
+            readOnlyRootFilesystem: true,
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
         },
       ],
     });
-    await create('root', { restartPolicy: 'Never', containers: [{ ...forever(), securityContext: { runAsNonRoot: true } }] });
+    await create('root', {
+      restartPolicy: 'Never',
+      containers: [{ ...forever(), securityContext: { runAsNonRoot: true } }],
+    });
     await phase('secure', 'Running');
     assert.match(await exec('secure', 'id'), /^uid=1000 gid=3000/);
     assert.match(await exec('secure', 'touch /x'), /Read-only file system/);
-    assert.match(await exec('secure', 'grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/self/status'), /CapBnd:\s+0000000000000400\nNoNewPrivs:\s+1\nSeccomp:\s+2/);
+    assert.match(
+      await exec('secure', 'grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/self/status'),
+      /CapBnd:\s+0000000000000400\nNoNewPrivs:\s+1\nSeccomp:\s+2/,
+    );
     await until(async () => (await status('root'))?.state?.waiting?.reason === 'CreateContainerConfigError');
-    assert.match((await status('root'))?.state?.waiting?.message ?? '', /^container has runAsNonRoot and image will run as root/);
+    assert.match(
+      (await status('root'))?.state?.waiting?.message ?? '',
+      /^container has runAsNonRoot and image will run as root/,
+    );
     await remove('secure', 1);
     await remove('root', 1);
   });
 
-  it('shares the host\'s network, and forwards ports of the host into Pods', async () => {
+  it("shares the host's network, and forwards ports of the host into Pods", async () => {
     await create('host', { hostNetwork: true, containers: [forever()] });
-    await create('ported', { containers: [{ ...forever('mkdir /www; echo through > /www/index.html; httpd -p 80 -h /www'), ports: [{ containerPort: 80, hostPort: 34567, hostIP: '127.0.0.1' }] }] });
+    await create('ported', {
+      containers: [
+        {
+          ...forever('mkdir /www; echo through > /www/index.html; httpd -p 80 -h /www'),
+          ports: [{ containerPort: 80, hostPort: 34567, hostIP: '127.0.0.1' }],
+        },
+      ],
+    });
     await phase('host', 'Running');
     await phase('ported', 'Running');
     const { podIP, hostIP } = (await pod('host'))!.status!;
     assert.equal(podIP, hostIP);
     assert.match(await exec('host', 'head -1 /etc/hosts'), /managed hosts file \(host network\)/);
     const address = (await pod('ported'))!.status!.podIP!;
-    await until(async () => (await fetch(`http://${address}/`).then((answer) => answer.text(), () => '')) === 'through\n');
+    await until(
+      async () =>
+        (await fetch(`http://${address}/`).then(
+          (answer) => answer.text(),
+          () => '',
+        )) === 'through\n',
+    );
     await remove('host', 1);
     await remove('ported', 1);
   });
@@ -330,9 +437,14 @@ spec:
     assert.equal(mirror?.metadata.ownerReferences?.[0]?.kind, 'Node');
     const id = (await status(name))?.containerID;
     await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 });
-    await until(async () => (await pod(name))?.metadata.uid !== mirror?.metadata.uid && (await status(name))?.containerID === id);
+    await until(
+      async () => (await pod(name))?.metadata.uid !== mirror?.metadata.uid && (await status(name))?.containerID === id,
+    );
     await writeFile(path, manifest('echo two'));
-    await until(async () => (await status(name))?.containerID !== id && (await log(name).catch(() => '')) === 'two\n', async () => JSON.stringify(await pod(name)));
+    await until(
+      async () => (await status(name))?.containerID !== id && (await log(name).catch(() => '')) === 'two\n',
+      async () => JSON.stringify(await pod(name)),
+    );
     await rm(path);
     await until(async () => (await pod(name)) === undefined);
   });
@@ -344,7 +456,13 @@ describe('a node that loses its parts', { skip: missing }, () => {
     const containerd = await startContainerd();
     const runtime = await connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
     const { directory, cgroupRoot } = containerd;
-    const configuration = { ...defaultConfiguration, rootDirectory: join(directory, 'kubelet'), podLogsDirectory: join(directory, 'logs'), containerLogsDirectory: '', cgroupRoot };
+    const configuration = {
+      ...defaultConfiguration,
+      rootDirectory: join(directory, 'kubelet'),
+      podLogsDirectory: join(directory, 'logs'),
+      containerLogsDirectory: '',
+      cgroupRoot,
+    };
     const host = linuxHost({ clock: systemClock, random: harness.random, log: harness.log, configuration });
     const launch = async () => {
       const { stop, context } = harness.context();

@@ -46,7 +46,6 @@ async function setUp({ configuration, probe, prepare }: Setup = {}) {
     },
     pod: (name: string) => getPod(harness.client, name),
     eventsOf: async (name: string) =>
-      
       (await harness.client.list(events)).items
         .filter(({ involvedObject }) => involvedObject.name === name)
         .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)),

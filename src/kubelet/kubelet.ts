@@ -7,6 +7,7 @@ import { type Node, nodes, type Pod, pods, services as serviceType } from '../ap
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { Backoff } from './backoff.ts';
+import { Housekeeping } from './collection/housekeeping.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { ImagePuller } from './images/image-puller.ts';
@@ -197,16 +198,23 @@ class RunningKubelet implements Kubelet {
     const { log, signal } = this.#context;
     const { configuration, nodeName } = this;
     this.#reporter.record('Normal', 'Starting', 'Starting kubelet.');
-    if (configuration.registerNode) {
-      await registerNode(newNode(nodeName, this.#hostname, configuration, this.#facts), pick(this.#context));
-    }
+    const { runtime, host, workers } = this;
     const lease = { ...pick(this.#context), nodeName, leaseDurationSeconds: configuration.nodeLeaseDurationSeconds };
+    const housekeeping = new Housekeeping({
+      ...pick(this.#context),
+      configuration,
+      runtime,
+      host,
+      workers,
+      event: (type, reason, message) => this.#reporter.record(type, reason, message),
+    });
+    // Static Pods run whether or not the API server is there to register with.
     const loops = [
-      this.#reporter.run(),
-      keepNodeLease(lease),
+      this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease)])),
       this.#lifecycle.run(),
       this.#followPods(),
-      this.#static.run(this.workers),
+      this.#static.run(workers),
+      housekeeping.run(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -214,6 +222,11 @@ class RunningKubelet implements Kubelet {
       });
     }
     await Promise.allSettled(loops);
+  }
+
+  async #register(): Promise<void> {
+    if (!this.configuration.registerNode) return;
+    await registerNode(newNode(this.nodeName, this.#hostname, this.configuration, this.#facts), pick(this.#context));
   }
 
   async #followPods(): Promise<void> {
@@ -231,6 +244,24 @@ class RunningKubelet implements Kubelet {
     });
     this.workers.markSourcesReady();
     await this.#lifecycle.relist().catch(() => undefined);
+    await this.#removeOrphanedFolders();
+  }
+
+  /** Of Pods that went away, containers and all, while no kubelet ran. */
+  async #removeOrphanedFolders(): Promise<void> {
+    const { files, volumes } = this.host;
+    for (const uid of await files.podUids()) {
+      if (this.workers.get(uid)) continue;
+      try {
+        await volumes.unmountAll(uid);
+        await files.removePod(uid);
+      } catch (error) {
+        this.#context.log.warn('orphaned pod found, but its volumes are not cleaned up', {
+          uid,
+          error: messageOf(error),
+        });
+      }
+    }
   }
 
   #podServices(

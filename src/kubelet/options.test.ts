@@ -5,10 +5,15 @@ import { parseFlags } from '../serving/flags.ts';
 import { defaultConfiguration } from './configuration.ts';
 import { kubeletFlags, kubeletSettings } from './options.ts';
 
-const file = (fields: object) => ({ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...fields });
-const settings = (words: readonly string[], content?: object) => kubeletSettings(parseFlags(kubeletFlags, words), content && file(content));
+const file = (fields: object) => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  ...fields,
+});
+const settings = (words: readonly string[], content?: object) =>
+  kubeletSettings(parseFlags(kubeletFlags, words), content && file(content));
 
-it('gives upstream\'s defaults without any flag', () => {
+it("gives upstream's defaults without any flag", () => {
   const { configuration, server, runtimeEndpoint } = settings([]);
   assert.deepEqual({ ...configuration, maxParallelImagePulls: 1 }, defaultConfiguration);
   assert.equal(runtimeEndpoint, 'unix:///run/containerd/containerd.sock');
@@ -18,19 +23,33 @@ it('gives upstream\'s defaults without any flag', () => {
 
 it('is stricter where a configuration file is used', () => {
   const { server } = settings([], {});
-  assert.deepEqual([server.anonymousAuthentication, server.webhookAuthentication, server.authorizationMode, server.readOnlyPort], [false, true, 'Webhook', 0]);
+  assert.deepEqual(
+    [server.anonymousAuthentication, server.webhookAuthentication, server.authorizationMode, server.readOnlyPort],
+    [false, true, 'Webhook', 0],
+  );
 });
 
 it('lets a flag win over the file, and the file over the default', () => {
-  const { configuration } = settings(['--max-pods=5'], { maxPods: 7, clusterDNS: ['10.0.0.10'], nodeStatusReportFrequency: '1m' });
+  const { configuration } = settings(['--max-pods=5'], {
+    maxPods: 7,
+    clusterDNS: ['10.0.0.10'],
+    nodeStatusReportFrequency: '1m',
+  });
   assert.equal(configuration.maxPods, 5);
   assert.deepEqual(configuration.clusterDns, ['10.0.0.10']);
   assert.equal(configuration.nodeStatusReportFrequencyMs, 60_000);
 });
 
 it('reads taints, labels and address pairs', () => {
-  const { configuration } = settings(['--register-with-taints=a=b:NoSchedule,c:NoExecute', '--node-labels=x=y', '--node-ip=10.0.0.1,fd00::1']);
-  assert.deepEqual(configuration.registerWithTaints, [{ key: 'a', value: 'b', effect: 'NoSchedule' }, { key: 'c', effect: 'NoExecute' }]);
+  const { configuration } = settings([
+    '--register-with-taints=a=b:NoSchedule,c:NoExecute',
+    '--node-labels=x=y',
+    '--node-ip=10.0.0.1,fd00::1',
+  ]);
+  assert.deepEqual(configuration.registerWithTaints, [
+    { key: 'a', value: 'b', effect: 'NoSchedule' },
+    { key: 'c', effect: 'NoExecute' },
+  ]);
   assert.deepEqual(configuration.nodeLabels, { x: 'y' });
   assert.deepEqual(configuration.nodeIps, ['10.0.0.1', 'fd00::1']);
 });

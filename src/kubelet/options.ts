@@ -3,8 +3,9 @@
  * the defaults. Where a file is used, authentication and authorization have its stricter defaults, as in upstream. Pure: who reads
  * argv and files is the composition root.
  */
-import type { Taint } from '../api/gen/core-v1.ts';
+
 import { amountOf } from '../api/core/v1/pod-resources.ts';
+import type { Taint } from '../api/gen/core-v1.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
@@ -82,7 +83,9 @@ export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSet
 
 function configurationOf(source: SettingSource): KubeletConfiguration {
   const nodeIps = source.text('node-ip').split(',').filter(Boolean);
-  const restartMs = source.fileValue<{ maxContainerRestartPeriod?: string }>('crashLoopBackOff')?.maxContainerRestartPeriod;
+  const restartMs = source.fileValue<{ maxContainerRestartPeriod?: string }>(
+    'crashLoopBackOff',
+  )?.maxContainerRestartPeriod;
   return {
     registerNode: source.flag('register-node', 'registerNode'),
     registerWithTaints: taints(source),
@@ -122,7 +125,9 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     imageGcLowThresholdPercent: source.number('image-gc-low-threshold', 'imageGCLowThresholdPercent'),
     containerLogMaxSizeBytes: amountOf('memory', source.text('container-log-max-size', 'containerLogMaxSize')),
     containerLogMaxFiles: source.number('container-log-max-files', 'containerLogMaxFiles'),
-    maxContainerRestartPeriodMs: restartMs ? duration(restartMs, 'crashLoopBackOff.maxContainerRestartPeriod') : 300_000,
+    maxContainerRestartPeriodMs: restartMs
+      ? duration(restartMs, 'crashLoopBackOff.maxContainerRestartPeriod')
+      : 300_000,
     minimumContainerTtlMs: source.duration('minimum-container-ttl-duration'),
     maximumDeadContainersPerContainer: source.number('maximum-dead-containers-per-container'),
     maximumDeadContainers: source.number('maximum-dead-containers'),
@@ -146,8 +151,14 @@ function serverOf(source: SettingSource): KubeletServerSettings {
   const { x509, webhook, anonymous } = source.fileValue<AuthenticationField>('authentication') ?? {};
   const authorization = source.fileValue<AuthorizationField>('authorization') ?? {};
   // The file's own defaults differ from those of the flags.
-  const pick = <T>(flag: string, inFile: T | undefined, fileDefault: T): T => (source.isGiven(flag) ? (source.flagValue(flag) as T) : source.hasFile ? (inFile ?? fileDefault) : (source.flagValue(flag) as T));
-  const milliseconds = (flag: string, inFile: string | undefined) => duration(source.isGiven(flag) || inFile === undefined ? String(source.flagValue(flag)) : inFile, flag);
+  const pick = <T>(flag: string, inFile: T | undefined, fileDefault: T): T =>
+    source.isGiven(flag)
+      ? (source.flagValue(flag) as T)
+      : source.hasFile
+        ? (inFile ?? fileDefault)
+        : (source.flagValue(flag) as T);
+  const milliseconds = (flag: string, inFile: string | undefined) =>
+    duration(source.isGiven(flag) || inFile === undefined ? String(source.flagValue(flag)) : inFile, flag);
   const mode = pick('authorization-mode', authorization.mode, 'Webhook');
   if (mode !== 'AlwaysAllow' && mode !== 'Webhook') throw new FlagError(`unknown authorization mode ${mode}`);
   return {
@@ -166,8 +177,14 @@ function serverOf(source: SettingSource): KubeletServerSettings {
     webhookAuthentication: pick('authentication-token-webhook', webhook?.enabled, true),
     webhookAuthenticationCacheMs: milliseconds('authentication-token-webhook-cache-ttl', webhook?.cacheTTL),
     authorizationMode: mode,
-    authorizedCacheMs: milliseconds('authorization-webhook-cache-authorized-ttl', authorization.webhook?.cacheAuthorizedTTL),
-    unauthorizedCacheMs: milliseconds('authorization-webhook-cache-unauthorized-ttl', authorization.webhook?.cacheUnauthorizedTTL),
+    authorizedCacheMs: milliseconds(
+      'authorization-webhook-cache-authorized-ttl',
+      authorization.webhook?.cacheAuthorizedTTL,
+    ),
+    unauthorizedCacheMs: milliseconds(
+      'authorization-webhook-cache-unauthorized-ttl',
+      authorization.webhook?.cacheUnauthorizedTTL,
+    ),
     debuggingHandlers: source.flag('enable-debugging-handlers', 'enableDebuggingHandlers'),
     streamingIdleTimeoutMs: source.duration('streaming-connection-idle-timeout', 'streamingConnectionIdleTimeout'),
   };
@@ -176,7 +193,9 @@ function serverOf(source: SettingSource): KubeletServerSettings {
 /** Thresholds that are named replace all defaults, unless the file asks to merge them. */
 function evictionHard(source: SettingSource): Readonly<Record<string, string>> {
   const named = source.map<string>('eviction-hard', 'evictionHard');
-  return source.fileValue<boolean>('mergeDefaultEvictionSettings') ? { ...defaultConfiguration.evictionHard, ...named } : named;
+  return source.fileValue<boolean>('mergeDefaultEvictionSettings')
+    ? { ...defaultConfiguration.evictionHard, ...named }
+    : named;
 }
 
 /** `key=value:effect`, as the flag has it; the file has objects. */
@@ -192,12 +211,18 @@ function taints(source: SettingSource): readonly Taint[] {
 
 function checkedFile(file: unknown): Readonly<Record<string, unknown>> {
   const object = file as Readonly<Record<string, unknown>> | null;
-  if (typeof object !== 'object' || object === null || Array.isArray(object)) throw new Error('the configuration file does not hold an object');
+  if (typeof object !== 'object' || object === null || Array.isArray(object))
+    throw new Error('the configuration file does not hold an object');
   if (object.apiVersion !== 'kubelet.config.k8s.io/v1beta1' || object.kind !== 'KubeletConfiguration') {
-    throw new Error(`no kind "${String(object.kind ?? '')}" is registered for version "${String(object.apiVersion ?? '')}"`);
+    throw new Error(
+      `no kind "${String(object.kind ?? '')}" is registered for version "${String(object.apiVersion ?? '')}"`,
+    );
   }
-  const unknown = Object.keys(object).filter((name) => name !== 'apiVersion' && name !== 'kind' && !Object.hasOwn(configurationFields, name));
-  if (unknown.length > 0) throw new Error(`strict decoding error: ${unknown.map((name) => `unknown field "${name}"`).join(', ')}`);
+  const unknown = Object.keys(object).filter(
+    (name) => name !== 'apiVersion' && name !== 'kind' && !Object.hasOwn(configurationFields, name),
+  );
+  if (unknown.length > 0)
+    throw new Error(`strict decoding error: ${unknown.map((name) => `unknown field "${name}"`).join(', ')}`);
   for (const [name, value] of Object.entries(object)) checkType(name, value);
   return object;
 }
@@ -212,12 +237,18 @@ function checkType(name: string, value: unknown): void {
     ((kind === 'string' || kind === 'duration') && typeof value === 'string') ||
     (kind === 'list' && Array.isArray(value)) ||
     ((kind === 'map' || kind === 'object') && typeof value === 'object');
-  if (!isRight) throw new Error(`json: cannot unmarshal ${typeof value} into Go struct field KubeletConfiguration.${name} of type ${kind}`);
+  if (!isRight)
+    throw new Error(
+      `json: cannot unmarshal ${typeof value} into Go struct field KubeletConfiguration.${name} of type ${kind}`,
+    );
 }
 
 function duration(text: string, name: string): number {
   const milliseconds = parseDuration(text);
-  if (milliseconds === undefined) throw new FlagError(`invalid argument ${JSON.stringify(text)} for "${name}": time: invalid duration ${JSON.stringify(text)}`);
+  if (milliseconds === undefined)
+    throw new FlagError(
+      `invalid argument ${JSON.stringify(text)} for "${name}": time: invalid duration ${JSON.stringify(text)}`,
+    );
   return milliseconds;
 }
 

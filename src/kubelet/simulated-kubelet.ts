@@ -26,7 +26,10 @@ export interface SimulatedKubelet extends Kubelet {
   readonly runtime: SimulatedRuntime;
 }
 
-export async function startSimulatedKubelet(context: ComponentContext, options: SimulatedKubeletOptions): Promise<SimulatedKubelet> {
+export async function startSimulatedKubelet(
+  context: ComponentContext,
+  options: SimulatedKubeletOptions,
+): Promise<SimulatedKubelet> {
   const { nodeName, configuration, facts, addresses, delays, probe, version, watches = false } = options;
   let kubelet: Kubelet | undefined;
   const runtime = new SimulatedRuntime({

@@ -125,7 +125,9 @@ async function removeContainers(ctr: TestContainerd['ctr']): Promise<void> {
 async function removeCgroups(name: string): Promise<void> {
   const hierarchies = await readdir('/sys/fs/cgroup');
   for (const hierarchy of [...hierarchies.map((entry) => join('/sys/fs/cgroup', entry)), '/sys/fs/cgroup']) {
-    await run('find', [join(hierarchy, name), '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']).catch(() => undefined);
+    await run('find', [join(hierarchy, name), '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']).catch(
+      () => undefined,
+    );
   }
 }
 

@@ -43,7 +43,11 @@ export async function startImageRegistry(registryDirectory: string): Promise<Ima
       response.writeHead(404).end();
       return;
     }
-    response.writeHead(200, { 'content-type': found.mediaType, 'content-length': found.bytes.length, 'docker-content-digest': found.digest });
+    response.writeHead(200, {
+      'content-type': found.mediaType,
+      'content-length': found.bytes.length,
+      'docker-content-digest': found.digest,
+    });
     response.end(method === 'HEAD' ? undefined : found.bytes);
   };
   const server = createServer(answer);
@@ -51,7 +55,10 @@ export async function startImageRegistry(registryDirectory: string): Promise<Ima
   const { port } = server.address() as AddressInfo;
   const directory = join(registryDirectory, registryHost);
   await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, 'hosts.toml'), `server = "http://127.0.0.1:${port}"\n[host."http://127.0.0.1:${port}"]\n  capabilities = ["pull", "resolve"]\n`);
+  await writeFile(
+    join(directory, 'hosts.toml'),
+    `server = "http://127.0.0.1:${port}"\n[host."http://127.0.0.1:${port}"]\n  capabilities = ["pull", "resolve"]\n`,
+  );
   return {
     add(name, image) {
       for (const blob of [image.manifest, image.config, image.layer]) blobs.set(blob.digest, blob);

@@ -3,7 +3,13 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { type BuiltImage, buildImage, type ImageConfig, type ImageEntry, ociArchive } from '../kubelet/images/oci-archive.ts';
+import {
+  type BuiltImage,
+  buildImage,
+  type ImageConfig,
+  type ImageEntry,
+  ociArchive,
+} from '../kubelet/images/oci-archive.ts';
 
 export interface BusyboxImageOptions {
   readonly config?: ImageConfig;

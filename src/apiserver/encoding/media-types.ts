@@ -2,8 +2,9 @@
  * The media types this server reads and writes, in the order of preference. A new encoding (protobuf, CBOR) is registered here and
  * nowhere else.
  */
-import { yamlLibrary } from '../../base/lazy-module.ts';
+
 import { unsupportedMediaType } from '../../apimachinery/status.ts';
+import { yamlLibrary } from '../../base/lazy-module.ts';
 import { encodeAny } from './json.ts';
 
 export type InputFormat = 'json' | 'yaml' | 'protobuf';

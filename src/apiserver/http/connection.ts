@@ -2,11 +2,12 @@
 import type { TLSSocket } from 'node:tls';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { Deadlines, HttpRequest } from './http-request.ts';
-import type { EncodedResponse } from './response-encoding.ts';
+import type { EncodedResponse, FrameJoiner } from './response-encoding.ts';
 
 export interface ConnectionContext {
   /** For whole bodies to arrive. */
   readonly bodyDeadlines: Deadlines;
+  readonly joiner: FrameJoiner;
   /** Never rejects. */
   respond(request: HttpRequest): Promise<EncodedResponse>;
   failure(error: unknown, request: Pick<ApiRequest, 'method' | 'path' | 'signal'>): ApiResponse;

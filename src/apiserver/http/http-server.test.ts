@@ -1,13 +1,13 @@
 /** What comes over the network, good and bad: each gets a clear answer, and the server goes on. */
 import assert from 'node:assert/strict';
-import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { configMaps } from '../../api/gen/core-v1.ts';
+import { type OpenHttps, type OpenServer, openServerWithDefault, serveHttps } from '../api-server.fixture.ts';
 import type { ApiRequest } from '../request.ts';
-import { openServerWithDefault, type OpenHttps, type OpenServer, serveHttps } from '../api-server.fixture.ts';
 
 interface Answer {
   readonly status: number;
@@ -49,10 +49,15 @@ describe('the server on the network', () => {
 
   const ask = ({ method = 'GET', path, headers = {}, body }: Asked) =>
     new Promise<Answer>((resolve, reject) => {
-      const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: body === undefined });
+      const stream = session.request(
+        { ':method': method, ':path': path, ...headers },
+        { endStream: body === undefined },
+      );
       const chunks: Buffer[] = [];
       let head: Record<string, unknown> = {};
-      stream.on('response', (received) => void (head = received as Record<string, unknown>));
+      stream.on('response', (received) => {
+        head = received as Record<string, unknown>;
+      });
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
       stream.on('end', () => resolve({ status: Number(head[':status']), headers: head, body: Buffer.concat(chunks) }));
       stream.on('error', reject);
@@ -70,9 +75,18 @@ describe('the server on the network', () => {
       headers: json,
       body: '{"metadata": {',
       code: 400,
-      message: /^the object provided is unrecognized \(must be of type ConfigMap\): couldn't get version\/kind; json parse error: unexpected end of JSON input/,
+      message:
+        /^the object provided is unrecognized \(must be of type ConfigMap\): couldn't get version\/kind; json parse error: unexpected end of JSON input/,
     },
-    { name: 'malformed YAML', method: 'POST', path: collection, headers: { 'content-type': 'application/yaml' }, body: 'a: [', code: 400, message: /unrecognized/ },
+    {
+      name: 'malformed YAML',
+      method: 'POST',
+      path: collection,
+      headers: { 'content-type': 'application/yaml' },
+      body: 'a: [',
+      code: 400,
+      message: /unrecognized/,
+    },
     { name: 'an empty body', method: 'POST', path: collection, headers: json, body: '', code: 400, message: /<empty>/ },
     {
       name: 'a wrong type',
@@ -81,7 +95,8 @@ describe('the server on the network', () => {
       headers: json,
       body: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},"data":{"x":1}}',
       code: 400,
-      message: /^ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string$/,
+      message:
+        /^ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string$/,
     },
     {
       name: 'another kind',
@@ -90,7 +105,8 @@ describe('the server on the network', () => {
       headers: json,
       body: '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"x"}}',
       code: 400,
-      message: /^Secret in version "v1" cannot be handled as a ConfigMap: converting \(v1.Secret\) to \(core.ConfigMap\): unknown conversion$/,
+      message:
+        /^Secret in version "v1" cannot be handled as a ConfigMap: converting \(v1.Secret\) to \(core.ConfigMap\): unknown conversion$/,
     },
     {
       name: 'an unknown kind',
@@ -119,22 +135,131 @@ describe('the server on the network', () => {
       code: 400,
       message: /^the name of the object \(b\) does not match the name on the URL \(a\)$/,
     },
-    { name: 'a body that is too large', method: 'POST', path: collection, headers: json, body: Buffer.alloc(3 * 1024 * 1024 + 1, 32), code: 413, message: /^Request entity too large: limit is 3145728$/ },
-    { name: 'a media type nobody reads', method: 'POST', path: collection, headers: { 'content-type': 'text/html' }, body: '<p>', code: 415, message: /^the body of the request was in an unknown format/ },
-    { name: 'a media type nobody writes', path: `${collection}/a`, headers: { accept: 'text/html' }, code: 406, message: /^only the following media types are accepted: application\/json, application\/yaml$/ },
-    { name: 'server-side apply, which is not there yet', method: 'PATCH', path: `${collection}/a`, headers: { 'content-type': 'application/apply-patch+yaml' }, body: '{}', code: 415, message: /application\/merge-patch\+json/ },
-    { name: 'a malformed patch', method: 'PATCH', path: `${collection}/a`, headers: mergePatch, body: '{', code: 400, message: /^error decoding patch: / },
-    { name: 'a patch nested too deeply', method: 'PATCH', path: `${collection}/a`, headers: mergePatch, body: '{"data":'.repeat(20_000) + '1' + '}'.repeat(20_000), code: 400, message: /^error decoding patch: / },
-    { name: 'a patch that makes nonsense', method: 'PATCH', path: `${collection}/a`, headers: mergePatch, body: '{"data":[]}', code: 400, message: /cannot unmarshal array/ },
-    { name: 'an unknown resource', path: '/api/v1/nonsense', code: 404, message: /^the server could not find the requested resource$/ },
-    { name: 'a method that a collection does not take', method: 'PATCH', path: collection, headers: mergePatch, body: '{}', code: 405, message: /^the server does not allow this method on the requested resource$/ },
-    { name: 'an unknown subresource', path: `${collection}/a/nonsense`, code: 404, message: /^the server could not find/ },
-    { name: 'a namespaced object without a namespace', path: '/api/v1/configmaps/a', code: 404, message: /^the server could not find/ },
+    {
+      name: 'a body that is too large',
+      method: 'POST',
+      path: collection,
+      headers: json,
+      body: Buffer.alloc(3 * 1024 * 1024 + 1, 32),
+      code: 413,
+      message: /^Request entity too large: limit is 3145728$/,
+    },
+    {
+      name: 'a media type nobody reads',
+      method: 'POST',
+      path: collection,
+      headers: { 'content-type': 'text/html' },
+      body: '<p>',
+      code: 415,
+      message: /^the body of the request was in an unknown format/,
+    },
+    {
+      name: 'a media type nobody writes',
+      path: `${collection}/a`,
+      headers: { accept: 'text/html' },
+      code: 406,
+      message: /^only the following media types are accepted: application\/json, application\/yaml$/,
+    },
+    {
+      name: 'server-side apply, which is not there yet',
+      method: 'PATCH',
+      path: `${collection}/a`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: '{}',
+      code: 415,
+      message: /application\/merge-patch\+json/,
+    },
+    {
+      name: 'a malformed patch',
+      method: 'PATCH',
+      path: `${collection}/a`,
+      headers: mergePatch,
+      body: '{',
+      code: 400,
+      message: /^error decoding patch: /,
+    },
+    {
+      name: 'a patch nested too deeply',
+      method: 'PATCH',
+      path: `${collection}/a`,
+      headers: mergePatch,
+      body: '{"data":'.repeat(20_000) + '1' + '}'.repeat(20_000),
+      code: 400,
+      message: /^error decoding patch: /,
+    },
+    {
+      name: 'a patch that makes nonsense',
+      method: 'PATCH',
+      path: `${collection}/a`,
+      headers: mergePatch,
+      body: '{"data":[]}',
+      code: 400,
+      message: /cannot unmarshal array/,
+    },
+    {
+      name: 'an unknown resource',
+      path: '/api/v1/nonsense',
+      code: 404,
+      message: /^the server could not find the requested resource$/,
+    },
+    {
+      name: 'a method that a collection does not take',
+      method: 'PATCH',
+      path: collection,
+      headers: mergePatch,
+      body: '{}',
+      code: 405,
+      message: /^the server does not allow this method on the requested resource$/,
+    },
+    {
+      name: 'an unknown subresource',
+      path: `${collection}/a/nonsense`,
+      code: 404,
+      message: /^the server could not find/,
+    },
+    {
+      name: 'a namespaced object without a namespace',
+      path: '/api/v1/configmaps/a',
+      code: 404,
+      message: /^the server could not find/,
+    },
     { name: 'a path that is not properly encoded', path: '/api/v1/%zz', code: 400, message: /not properly encoded/ },
-    { name: 'a dry run of an unknown sort', method: 'POST', path: `${collection}?dryRun=Some`, headers: json, body: '{"metadata":{"name":"x"}}', code: 422, message: /dryRun: Unsupported value/ },
-    { name: 'delete options of another kind', method: 'DELETE', path: `${collection}/a`, headers: json, body: '{"kind":"Pod","apiVersion":"v1"}', code: 400, message: /DeleteOptions/ },
-    { name: 'broken protobuf', method: 'POST', path: collection, headers: { 'content-type': 'application/vnd.kubernetes.protobuf' }, body: Buffer.from('k8s\0\x0a\xff'), code: 400, message: /unexpected EOF/ },
-    { name: 'bytes that are no protobuf', method: 'POST', path: collection, headers: { 'content-type': 'application/vnd.kubernetes.protobuf' }, body: 'nonsense', code: 400, message: /expected prefix/ },
+    {
+      name: 'a dry run of an unknown sort',
+      method: 'POST',
+      path: `${collection}?dryRun=Some`,
+      headers: json,
+      body: '{"metadata":{"name":"x"}}',
+      code: 422,
+      message: /dryRun: Unsupported value/,
+    },
+    {
+      name: 'delete options of another kind',
+      method: 'DELETE',
+      path: `${collection}/a`,
+      headers: json,
+      body: '{"kind":"Pod","apiVersion":"v1"}',
+      code: 400,
+      message: /DeleteOptions/,
+    },
+    {
+      name: 'broken protobuf',
+      method: 'POST',
+      path: collection,
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+      body: Buffer.from('k8s\0\x0a\xff'),
+      code: 400,
+      message: /unexpected EOF/,
+    },
+    {
+      name: 'bytes that are no protobuf',
+      method: 'POST',
+      path: collection,
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+      body: 'nonsense',
+      code: 400,
+      message: /expected prefix/,
+    },
   ];
 
   for (const { name, code, message, ...asked } of badInputs) {
@@ -192,13 +317,20 @@ describe('the server on the network', () => {
     const answer = await askHttp1(https, { path: `${collection}/a`, headers: { 'user-agent': 'curl/8' } });
     assert.equal(answer.status, 200);
     assert.match(answer.body.toString(), /^\{\n/);
-    const created = await askHttp1(https, { method: 'POST', path: collection, headers: json, body: '{"metadata":{"name":"http1"}}' });
+    const created = await askHttp1(https, {
+      method: 'POST',
+      path: collection,
+      headers: json,
+      body: '{"metadata":{"name":"http1"}}',
+    });
     assert.equal(created.status, 201);
   });
 
   test('a body that stops half-way is waited for a while and then refused; the connection is of no more use', async () => {
     const socket = await openSocket(https);
-    socket.write(`POST ${collection} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"meta`);
+    socket.write(
+      `POST ${collection} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"meta`,
+    );
     const text = await readAll(socket);
     assert.match(text, /^HTTP\/1\.1 504 /);
     assert.match(text, /request did not complete within the allotted timeout/);
@@ -206,7 +338,9 @@ describe('the server on the network', () => {
 
   test('a sender who hangs up half-way harms nobody', async () => {
     const socket = await openSocket(https);
-    socket.write(`POST ${collection} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"meta`);
+    socket.write(
+      `POST ${collection} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"meta`,
+    );
     socket.destroySoon();
     const stream = session.request({ ':method': 'POST', ':path': collection, ...json });
     stream.on('error', () => {});
@@ -221,7 +355,9 @@ describe('the server on the network', () => {
       const stream = session.request({ ':method': 'POST', ':path': collection, ...json });
       const chunks: Buffer[] = [];
       let status = 0;
-      stream.on('response', (head) => void (status = Number(head[':status'])));
+      stream.on('response', (head) => {
+        status = Number(head[':status']);
+      });
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
       stream.on('end', () => resolve({ status, headers: {}, body: Buffer.concat(chunks) }));
       stream.on('error', reject);
@@ -361,8 +497,9 @@ test('a port that is taken is told of', async () => {
 
 function openSocket({ port, ca }: OpenHttps): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connectTls({ host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] }, () =>
-      resolve(socket),
+    const socket = connectTls(
+      { host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] },
+      () => resolve(socket),
     );
     socket.on('error', reject);
   });
@@ -372,7 +509,9 @@ function readAll(socket: TLSSocket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
     socket.setEncoding('utf8');
-    socket.on('data', (chunk: string) => void (text += chunk));
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+    });
     socket.on('close', () => resolve(text));
     socket.on('end', () => socket.end());
   });

@@ -16,7 +16,7 @@ import { type ConnectionContext, peerChain } from './connection.ts';
 import { Deadlines } from './http-request.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
-import { encodeResponse } from './response-encoding.ts';
+import { encodeResponse, FrameJoiner } from './response-encoding.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -122,6 +122,7 @@ class NetworkServer {
     const failure: ConnectionContext['failure'] = (error, request) => failureResponse(error, request, this.#log);
     return {
       failure,
+      joiner: new FrameJoiner(),
       bodyDeadlines: new Deadlines(this.#clock, options.bodyTimeoutMs ?? defaultBodyTimeoutMs),
       async respond(request) {
         try {

@@ -5,8 +5,8 @@ import type { TLSSocket } from 'node:tls';
 import type { UpgradeConnection } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
-import { drained } from './http2-stream.ts';
-import { type EncodedBody, type EncodedResponse, encodeResponse, joinFrames } from './response-encoding.ts';
+import { drained, pumpFrames } from './http2-stream.ts';
+import { type EncodedBody, type EncodedResponse, encodeResponse, type FrameJoiner } from './response-encoding.ts';
 
 export async function serveRequest(
   context: ConnectionContext,
@@ -26,7 +26,7 @@ export async function serveRequest(
     response.end();
     return;
   }
-  await writeBody(response, encoded.body);
+  await writeBody(response, encoded.body, context.joiner);
 }
 
 export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeConnection): Promise<void> {
@@ -40,7 +40,7 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
   socket.write(`HTTP/1.1 ${encoded.status} ${STATUS_CODES[encoded.status] ?? ''}\r\n${head}\r\n`);
-  await writeBody(socket, encoded.body);
+  await writeBody(socket, encoded.body, context.joiner);
 }
 
 async function requestOrFailure(
@@ -72,7 +72,7 @@ function requestOf(context: ConnectionContext, message: IncomingMessage, upgrade
   });
 }
 
-async function writeBody(target: Duplex | ServerResponse, body: EncodedBody): Promise<void> {
+async function writeBody(target: Duplex | ServerResponse, body: EncodedBody, joiner: FrameJoiner): Promise<void> {
   if (body.kind === 'bytes') {
     target.end(body.bytes);
   } else if (body.kind === 'stream') {
@@ -82,14 +82,8 @@ async function writeBody(target: Duplex | ServerResponse, body: EncodedBody): Pr
     }
     target.end();
   } else if (body.kind === 'watch') {
-    const { frames } = body;
-    target.once('close', () => frames.cancel());
     if ('flushHeaders' in target) target.flushHeaders();
-    for (let batch = await frames.takeBatch(); batch; batch = await frames.takeBatch()) {
-      if (target.destroyed) return;
-      if (!target.write(joinFrames(batch))) await drained(target);
-    }
-    if (!target.destroyed) target.end();
+    pumpFrames(body.frames, target, joiner);
   }
 }
 

@@ -1,9 +1,10 @@
 /** One request over HTTP/2, by the stream interface: the compatible one costs twice as much. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
-import { type EncodedResponse, encodeResponse, type FrameSource, joinFrames } from './response-encoding.ts';
+import { type EncodedResponse, encodeResponse, type FrameJoiner, type FrameSource } from './response-encoding.ts';
 
 const endOfStream = constants.NGHTTP2_FLAG_END_STREAM;
 
@@ -20,12 +21,15 @@ export async function serveStream(
   } catch (error) {
     const method = headers[':method'] ?? '';
     const fallback = { method, path: '', headers: {}, signal: new AbortController().signal };
-    return write(stream, await encodeResponse(fallback as never, context.failure(error, fallback)), false);
+    return write(stream, await encodeResponse(fallback as never, context.failure(error, fallback)), {
+      headOnly: false,
+      joiner: context.joiner,
+    });
   }
   stream.once('close', () => request.abort());
   if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 });
   const response = await context.respond(request);
-  await write(stream, response, request.method === 'HEAD');
+  await write(stream, response, { headOnly: request.method === 'HEAD', joiner: context.joiner });
 }
 
 function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) {
@@ -41,7 +45,16 @@ function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, header
   });
 }
 
-async function write(stream: ServerHttp2Stream, response: EncodedResponse, headOnly: boolean): Promise<void> {
+interface Writing {
+  readonly headOnly: boolean;
+  readonly joiner: FrameJoiner;
+}
+
+async function write(
+  stream: ServerHttp2Stream,
+  response: EncodedResponse,
+  { headOnly, joiner }: Writing,
+): Promise<void> {
   const { status, headers, body } = response;
   if (stream.destroyed || stream.closed) {
     if (body.kind === 'watch') body.frames.cancel();
@@ -56,7 +69,7 @@ async function write(stream: ServerHttp2Stream, response: EncodedResponse, headO
   stream.respond(head);
   if (body.kind === 'bytes') stream.end(body.bytes);
   else if (body.kind === 'stream') await writeChunks(stream, body.chunks);
-  else if (body.kind === 'watch') await writeFrames(stream, body.frames);
+  else if (body.kind === 'watch') pumpFrames(body.frames, stream, joiner);
 }
 
 async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -67,13 +80,18 @@ async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint
   stream.end();
 }
 
-async function writeFrames(stream: ServerHttp2Stream, frames: FrameSource): Promise<void> {
-  stream.once('close', () => frames.cancel());
-  for (let batch = await frames.takeBatch(); batch; batch = await frames.takeBatch()) {
-    if (stream.destroyed) return;
-    if (!stream.write(joinFrames(batch))) await drained(stream);
-  }
-  if (!stream.destroyed) stream.end();
+/** What comes is written at once; a client who does not read is waited for, and cut off by the watch when too much has piled up. */
+export function pumpFrames(frames: FrameSource, target: Writable, joiner: FrameJoiner): void {
+  target.once('close', () => frames.cancel());
+  frames.pumpTo({
+    write(batch) {
+      if (target.destroyed || target.write(joiner.join(batch))) return undefined;
+      return drained(target);
+    },
+    end() {
+      if (!target.destroyed) target.end();
+    },
+  });
 }
 
 /** Resolves when more may be written, or nothing any more. */

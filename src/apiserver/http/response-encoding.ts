@@ -10,6 +10,7 @@ import { encodeAny } from '../encoding/json.ts';
 import { encodeIn } from '../encoding/media-types.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import type { ApiRequest, ApiResponse, WatchFrame } from '../request.ts';
+import type { FrameSink } from '../watch-cache/cache-watcher.ts';
 
 export type EncodedBody =
   | { readonly kind: 'taken' }
@@ -25,7 +26,8 @@ export interface EncodedResponse {
 
 /** Frames as they come, many at a time. */
 export interface FrameSource {
-  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
+  pumpTo(sink: FrameSink): void;
+  /** Nobody will take any more. */
   cancel(): void;
 }
 
@@ -63,9 +65,25 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
   }
 }
 
-/** The bytes of a batch of frames. */
-export function joinFrames(frames: readonly WatchFrame[]): Buffer {
-  return frames.length === 1 ? frames[0]!.encoded() : Buffer.concat(frames.map((frame) => frame.encoded()));
+/** Makes bytes of batches. Watchers of the same things get equal batches, which are joined once. */
+export class FrameJoiner {
+  readonly #joined = new WeakMap<WatchFrame, { readonly frames: readonly WatchFrame[]; readonly bytes: Buffer }>();
+
+  join(frames: readonly WatchFrame[]): Buffer {
+    const first = frames[0]!;
+    if (frames.length === 1) return first.encoded();
+    const known = this.#joined.get(first);
+    if (known && sameFrames(known.frames, frames)) return known.bytes;
+    const bytes = Buffer.concat(frames.map((frame) => frame.encoded()));
+    this.#joined.set(first, { frames, bytes });
+    return bytes;
+  }
+}
+
+function sameFrames(a: readonly WatchFrame[], b: readonly WatchFrame[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 const empty = Buffer.alloc(0);
@@ -101,15 +119,16 @@ function isLoopback(address: string): boolean {
   return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
 }
 
-/** The cache's watchers hand out batches; any other source of frames is read one by one. */
+/** The cache's watchers can pump; any other source of frames is read one by one. */
 function frameSource(events: AsyncIterable<WatchFrame>): FrameSource {
-  if ('takeBatch' in events) return events as AsyncIterable<WatchFrame> & FrameSource;
+  if ('pumpTo' in events) return events as AsyncIterable<WatchFrame> & FrameSource;
   const iterator = events[Symbol.asyncIterator]();
+  const pump = async (sink: FrameSink) => {
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) await sink.write([next.value]);
+    sink.end();
+  };
   return {
-    async takeBatch() {
-      const { done, value } = await iterator.next();
-      return done ? undefined : [value];
-    },
+    pumpTo: (sink) => void pump(sink).catch(() => sink.end()),
     cancel: () => void iterator.return?.(),
   };
 }

@@ -11,9 +11,9 @@ import { parseDeleteOptions } from './write-options.ts';
 const workers = 16;
 
 export async function deleteCollection(operation: Operation): Promise<ApiResponse> {
-  const { request, info, resource, reply } = operation;
+  const { request, info, reply } = operation;
   const deletion = await parseDeleteOptions(request);
-  const page = await listPage(operation, parseListOptions(request.query, info, resource));
+  const page = await listPage(operation, parseListOptions(operation));
   const waiting = page.entries.values();
   const work = async () => {
     for (const entry of waiting) {

@@ -2,6 +2,7 @@
  * The registry's machinery over one store: a feed, a cache per kind made on first use, and what operations share. Generic over the
  * form in which the store keeps objects; beyond this file nobody knows which it is.
  */
+import { type LabelMatcher, parseLabelSelector } from '../../apimachinery/labels.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -12,6 +13,7 @@ import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { DecodedPool } from '../watch-cache/cache-entry.ts';
 import type { Representation } from '../watch-cache/cache-event.ts';
+import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
@@ -44,10 +46,14 @@ export interface Environment extends RegistryEnvironment {
 
 /** Decoded objects kept at hand over a store of bytes. */
 const decodedCapacity = 2048;
+/** Label selectors kept parsed. */
+const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, form, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
+  const delivery = new Delivery(clock);
+  const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = new Map<ServedResource, Representation>();
@@ -57,7 +63,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
     const trustedAfter = options.trustedAfter();
-    const cache = new ResourceCache<V>({ kind, form, store, feed, pool, clock, log, trustedAfter });
+    const cache = new ResourceCache<V>({ kind, form, store, feed, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     return kindStorage({ kind, store, form, cache, ttlSeconds });
   };
@@ -69,6 +75,10 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     log,
     admission: options.admission,
     nowText: secondsOf(clock),
+    labelSelector(text) {
+      if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
+      return remember(labelSelectors, text, () => parseLabelSelector(text));
+    },
     storageOf,
     storageNamed(name) {
       const kind = kindsByName.get(name);

@@ -8,7 +8,7 @@ import { draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { openServerWithDefault, type OpenServer, type StoreName } from '../api-server.fixture.ts';
+import { type OpenServer, openServerWithDefault, type StoreName } from '../api-server.fixture.ts';
 
 const pod = (name: string, more: Partial<Pod['spec']> = {}): Pod => ({
   metadata: { name, namespace: 'default' },
@@ -63,12 +63,15 @@ function describeCreation(client: () => Client): void {
 
   test('all errors are told at once', async () => {
     const object = configMap('Not a name', { labels: { 'a b': 'c d' }, finalizers: ['nonsense'] });
-    await assert.rejects(client().create(configMaps, object), (error: { status: { code: number; details: { causes: { field: string }[] } } }) => {
-      assert.equal(error.status.code, 422);
-      const fields = error.status.details.causes.map(({ field }) => field);
-      assert.deepEqual([...new Set(fields)], ['metadata.name', 'metadata.labels', 'metadata.finalizers[0]']);
-      return true;
-    });
+    await assert.rejects(
+      client().create(configMaps, object),
+      (error: { status: { code: number; details: { causes: { field: string }[] } } }) => {
+        assert.equal(error.status.code, 422);
+        const fields = error.status.details.causes.map(({ field }) => field);
+        assert.deepEqual([...new Set(fields)], ['metadata.name', 'metadata.labels', 'metadata.finalizers[0]']);
+        return true;
+      },
+    );
   });
 
   test('a namespace that is not that of the URL is refused', async () => {
@@ -122,7 +125,11 @@ function describeUpdates(client: () => Client): void {
     const names = Array.from({ length: 10 }, (_, i) => `key-${i}`);
     const ref = { namespace: 'default', name: 'contended' };
     await Promise.all(
-      names.map((name) => client().patch(configMaps, ref, { type: 'merge', body: { data: { [name]: 'x' } } }).catch(() => {})),
+      names.map((name) =>
+        client()
+          .patch(configMaps, ref, { type: 'merge', body: { data: { [name]: 'x' } } })
+          .catch(() => {}),
+      ),
     );
     const { data = {} } = await client().get(configMaps, ref);
     assert.ok(Object.keys(data).length >= 6, `only ${Object.keys(data).length} patches came through`);
@@ -130,9 +137,12 @@ function describeUpdates(client: () => Client): void {
 
   test('another uid is another object', async () => {
     const created = await client().create(configMaps, configMap('recreated'));
-    await assert.rejects(client().update(configMaps, { metadata: { ...configMap('recreated').metadata, uid: 'other' } }), {
-      message: `Operation cannot be fulfilled on configmaps "recreated": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/recreated, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${created.metadata.uid}`,
-    });
+    await assert.rejects(
+      client().update(configMaps, { metadata: { ...configMap('recreated').metadata, uid: 'other' } }),
+      {
+        message: `Operation cannot be fulfilled on configmaps "recreated": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/recreated, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${created.metadata.uid}`,
+      },
+    );
   });
 
   test('an update creates where the kind allows it, and is refused where not', async () => {
@@ -185,7 +195,10 @@ function describeDeletion(client: () => Client, clock: FakeClock): void {
   });
 
   test('the propagation policy becomes a finalizer for the garbage collector', async () => {
-    for (const [policy, finalizer] of [['Orphan', 'orphan'], ['Foreground', 'foregroundDeletion']] as const) {
+    for (const [policy, finalizer] of [
+      ['Orphan', 'orphan'],
+      ['Foreground', 'foregroundDeletion'],
+    ] as const) {
       const ref = { namespace: 'default', name: `owner-${policy.toLowerCase()}` };
       await client().create(configMaps, configMap(ref.name));
       await client().delete(configMaps, ref, { propagationPolicy: policy });
@@ -243,7 +256,9 @@ function describeDeletion(client: () => Client, clock: FakeClock): void {
     const path = '/api/v1/namespaces/default/configmaps/kept';
     const body = { propagationPolicy: 'Orphan', orphanDependents: true };
     await assert.rejects(client().raw({ method: 'DELETE', path, body }), { code: 422 });
-    await assert.rejects(client().raw({ method: 'DELETE', path, body: { propagationPolicy: 'Sideways' } }), { code: 422 });
+    await assert.rejects(client().raw({ method: 'DELETE', path, body: { propagationPolicy: 'Sideways' } }), {
+      code: 422,
+    });
   });
 }
 

@@ -4,13 +4,14 @@
  */
 import { type FieldError, forbidden, notSupported, path } from '../../apimachinery/field-error.ts';
 import { parseFieldSelector } from '../../apimachinery/fields.ts';
-import { parseLabelSelector, SelectorError } from '../../apimachinery/labels.ts';
+import { SelectorError } from '../../apimachinery/labels.ts';
 import { badRequest, invalid } from '../../apimachinery/status.ts';
-import type { RequestInfo } from '../request.ts';
 import { isTrue } from '../request-info.ts';
-import type { ServedResource } from '../resources.ts';
-import type { Selection } from '../watch-cache/cache-watcher.ts';
 import { hubSelector } from '../watch-cache/selectable-fields.ts';
+import type { Selection } from '../watch-cache/selection.ts';
+import type { Operation } from './operation.ts';
+
+type ListTarget = Pick<Operation, 'request' | 'info' | 'resource' | 'environment'>;
 
 export interface ListOptions {
   readonly selection: Selection;
@@ -24,12 +25,14 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-export function parseListOptions(query: URLSearchParams, info: RequestInfo, resource: ServedResource): ListOptions {
+export function parseListOptions(target: ListTarget): ListOptions {
+  const { info } = target;
+  const { query } = target.request;
   const watch = info.verb === 'watch';
   const initial = query.get('sendInitialEvents');
   const match = query.get('resourceVersionMatch') ?? '';
   const options = {
-    selection: selectionOf(query, info, resource),
+    selection: selectionOf(target),
     resourceVersion: query.get('resourceVersion') ?? '',
     match: match as ListOptions['match'],
     limit: integerOf(query, 'limit') ?? 0,
@@ -47,8 +50,8 @@ export function parseListOptions(query: URLSearchParams, info: RequestInfo, reso
   return options;
 }
 
-function selectionOf(query: URLSearchParams, info: RequestInfo, resource: ServedResource): Selection {
-  const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+function selectionOf({ request: { query }, info, resource, environment }: ListTarget): Selection {
+  const labels = parsed(() => environment.labelSelector(query.get('labelSelector') ?? ''));
   const asked = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
   const fields = hubSelector(resource, asked);
   const { namespaced } = resource.row;

@@ -5,10 +5,14 @@ import { type ConfigMap, configMaps, type Pod, pods } from '../../api/gen/core-v
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { Client, WatchEvent, WatchOptions } from '../../client/client.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { openServerWithDefault, type OpenServer, type StoreName } from '../api-server.fixture.ts';
+import { type OpenServer, openServerWithDefault, type StoreName } from '../api-server.fixture.ts';
 
 interface List {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items: readonly KubeObject[];
 }
 
@@ -96,14 +100,25 @@ function describeLists(server: () => OpenServer): void {
     const page = await listRaw(server(), 'chosen', { labelSelector: 'side=right', limit: '1' });
     assert.deepEqual(names(page), ['c']);
     assert.equal(page.metadata.remainingItemCount, undefined);
-    assert.deepEqual(names(await listRaw(server(), 'chosen', { labelSelector: 'side=right', continue: page.metadata.continue! })), ['d']);
+    assert.deepEqual(
+      names(await listRaw(server(), 'chosen', { labelSelector: 'side=right', continue: page.metadata.continue! })),
+      ['d'],
+    );
   });
 
   const refusals = [
-    { query: { fieldSelector: 'data.x=1' }, code: 400, message: '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"' },
+    {
+      query: { fieldSelector: 'data.x=1' },
+      code: 400,
+      message: '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    },
     { query: { labelSelector: 'a in (' }, code: 400 },
     { query: { limit: 'many' }, code: 400, message: 'strconv.ParseInt: parsing "many": invalid syntax' },
-    { query: { continue: '???' }, code: 400, message: 'invalid continue token: continue key is not valid: illegal base64 data at input byte 0' },
+    {
+      query: { continue: '???' },
+      code: 400,
+      message: 'invalid continue token: continue key is not valid: illegal base64 data at input byte 0',
+    },
     { query: { resourceVersionMatch: 'Exact' }, code: 422 },
     { query: { resourceVersion: 'x' }, code: 400 },
     { query: { sendInitialEvents: 'true' }, code: 422 },
@@ -159,7 +174,10 @@ function describeWatches(server: () => OpenServer): void {
     const { client } = server();
     const { resourceVersion } = await client.list(configMaps);
     const created = await client.create(configMaps, configMap('matching', 'a', { on: 'no' }));
-    const on = await client.update(configMaps, { ...created, metadata: { ...created.metadata, labels: { on: 'yes' } } });
+    const on = await client.update(configMaps, {
+      ...created,
+      metadata: { ...created.metadata, labels: { on: 'yes' } },
+    });
     const still = await client.update(configMaps, { ...on, data: { x: '1' } });
     const off = await client.update(configMaps, { ...still, metadata: { ...still.metadata, labels: {} } });
     const events = await collect(client, 3, { namespace: 'matching', resourceVersion, labelSelector: 'on=yes' });
@@ -213,7 +231,10 @@ function describeWatches(server: () => OpenServer): void {
 
   test('bookmarks and initial events demand what belongs to them', async () => {
     const path = '/api/v1/configmaps';
-    const query = new Map([['watch', '1'], ['sendInitialEvents', 'true']]);
+    const query = new Map([
+      ['watch', '1'],
+      ['sendInitialEvents', 'true'],
+    ]);
     await assert.rejects(server().client.raw({ method: 'GET', path, query }), { code: 422 });
   });
 }
@@ -243,7 +264,7 @@ function describeClockedWatches(server: () => OpenServer, clock: FakeClock): voi
     assert.deepEqual(names(await waiting), ['a']);
     const vain = assert.rejects(listRaw(server(), 'future', { ...query, resourceVersion: '999999' }), {
       code: 504,
-      message: new RegExp('^Timeout: Too large resource version: 999999, current: \\d+$'),
+      message: /^Timeout: Too large resource version: 999999, current: \d+$/,
     });
     await clock.advance(3000);
     await vain;

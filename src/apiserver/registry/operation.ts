@@ -3,6 +3,7 @@
  * (storage, admission, clock). Made by the dispatcher, handed to the verbs.
  */
 import type { StrategyContext } from '../../api/kind.ts';
+import type { LabelMatcher } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -28,6 +29,8 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
+  /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */
+  labelSelector(text: string): LabelMatcher;
   /** Storage of a resource; undefined for what is not stored. */
   storageOf(kind: StoredKind): KindStorage;
   /** By the kind's name, as in `poddisruptionbudgets.policy`; undefined when it is not served. */

@@ -9,7 +9,7 @@ import type { ListPage } from '../encoding/list-encoding.ts';
 import { replyWithEntry, replyWithList } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
-import { matchesSelectors, type Selection } from '../watch-cache/cache-watcher.ts';
+import { matchesSelectors, type Selection } from '../watch-cache/selection.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { type ListOptions, parseListOptions } from './list-options.ts';
 import { keyOf, type Operation } from './operation.ts';
@@ -25,8 +25,7 @@ export async function get(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function list(operation: Operation): Promise<ApiResponse> {
-  const { request, info, resource } = operation;
-  return replyWithList(operation.reply, await listPage(operation, parseListOptions(request.query, info, resource)));
+  return replyWithList(operation.reply, await listPage(operation, parseListOptions(operation)));
 }
 
 /** One page, or everything when there is no limit. */

@@ -13,7 +13,8 @@ import type { ApiResponse } from '../request.ts';
 import { partialMetadata } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Representation } from '../watch-cache/cache-event.ts';
-import { type CacheWatcher, matchesSelectors, type Selection } from '../watch-cache/cache-watcher.ts';
+import type { CacheWatcher } from '../watch-cache/cache-watcher.ts';
+import { matchesSelectors, type Selection } from '../watch-cache/selection.ts';
 import { type ListOptions, parseListOptions } from './list-options.ts';
 import type { Operation } from './operation.ts';
 import { reachVersion } from './read.ts';
@@ -23,8 +24,8 @@ const minimumTimeoutSeconds = 1800;
 const bookmarkBeforeEndMs = 2000;
 
 export async function watch(operation: Operation): Promise<ApiResponse> {
-  const { request, info, resource, reply } = operation;
-  const options = parseListOptions(request.query, info, resource);
+  const { reply } = operation;
+  const options = parseListOptions(operation);
   const watcher = await begin(operation, options);
   endInTime(operation, watcher, options);
   const headers: Record<string, string> = { 'content-type': contentTypeOf(reply.output) };

@@ -2,8 +2,10 @@
  * One change of one object, as all watchers of its resource see it. A frame (what one kind of watcher receives) is made on first
  * use and shared: the encoding of an event is done once per served version and representation, however many watchers there are.
  */
+import type { LabelMatcher } from '../../apimachinery/labels.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
+import { matchesSelectors, type Selection } from './selection.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -22,6 +24,7 @@ export class CacheEvent {
   readonly entry: CacheEntry | undefined;
   /** What stood there before; undefined for a creation. */
   readonly previous: CacheEntry | undefined;
+  #types: Map<LabelMatcher, FrameType | undefined> | undefined;
   #frames: { readonly representation: Representation; readonly type: FrameType; readonly frame: WatchFrame }[] = [];
 
   constructor(revision: number, entry: CacheEntry | undefined, previous: CacheEntry | undefined) {
@@ -32,6 +35,28 @@ export class CacheEvent {
 
   get key(): string {
     return (this.entry ?? this.previous)!.key;
+  }
+
+  /**
+   * What the change means to a watcher of this selection: an object that begins to match is added, one that ceases to is deleted.
+   * Watchers with the same label selector share the answer.
+   */
+  typeFor(selection: Selection): FrameType | undefined {
+    const { labels, fields } = selection;
+    if (!fields.empty) return this.#match(selection);
+    if (labels.empty) return this.entry ? (this.previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
+    this.#types ??= new Map();
+    if (this.#types.has(labels)) return this.#types.get(labels);
+    const type = this.#match(selection);
+    this.#types.set(labels, type);
+    return type;
+  }
+
+  #match(selection: Selection): FrameType | undefined {
+    const isIn = this.entry !== undefined && matchesSelectors(selection, this.entry);
+    const wasIn = this.previous !== undefined && matchesSelectors(selection, this.previous);
+    if (isIn) return wasIn ? 'MODIFIED' : 'ADDED';
+    return wasIn ? 'DELETED' : undefined;
   }
 
   frame(type: FrameType, representation: Representation): WatchFrame {
@@ -47,5 +72,6 @@ export class CacheEvent {
   /** Frames are shared by the watchers of the moment; those who come later have them made again. */
   forgetFrames(): void {
     this.#frames = [];
+    this.#types = undefined;
   }
 }

@@ -2,52 +2,55 @@
  * One watch: takes the events of a resource that its index found, decides what they mean under its selectors, and buffers frames
  * until its reader comes for them. A reader who is too slow is cut off; it will watch again from where it was.
  *
- * Order is kept: the initial state first, then every matching change once, then the end. The reader may take frames singly (the
- * iterable) or all that are there (`takeBatch`), which costs one promise per batch instead of one per event.
+ * Order is kept: the initial state first, then every matching change once, then the end. A reader either is called with what has come
+ * in (`pumpTo`), or asks for it (`takeBatch`, or one by one as an iterable).
  */
-import { everyField, type FieldMatcher } from '../../apimachinery/fields.ts';
-import { everything, type LabelMatcher } from '../../apimachinery/labels.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
-import type { CacheEvent, FrameType, Representation } from './cache-event.ts';
-
-/** Which objects are meant. Field names are the hub version's. */
-export interface Selection {
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-  readonly labels: LabelMatcher;
-  readonly fields: FieldMatcher;
-}
-
-export const everyObject: Selection = { labels: everything, fields: everyField };
+import type { CacheEvent, Representation } from './cache-event.ts';
+import type { Deliverable, Delivery } from './delivery.ts';
+import type { Selection } from './selection.ts';
 
 export interface CacheWatcherOptions {
   readonly selection: Selection;
   readonly representation: Representation;
   readonly wantsBookmarks: boolean;
+  readonly delivery: Delivery;
+}
+
+/** Where frames go. */
+export interface FrameSink {
+  /** A promise: nothing more until it resolves. */
+  write(frames: readonly WatchFrame[]): Promise<void> | undefined;
+  end(): void;
 }
 
 /** Frames that may wait for a slow reader. */
 const bufferCapacity = 16_384;
 const batchCapacity = 1024;
+/** Objects of the initial state are encoded on the way out, so fewer of them make a batch. */
+const initialBatchCapacity = 128;
 
-export class CacheWatcher implements AsyncIterable<WatchFrame> {
+export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
   readonly selection: Selection;
   readonly representation: Representation;
   readonly wantsBookmarks: boolean;
-  readonly #selects: boolean;
+  readonly #delivery: Delivery;
+  readonly #endCallbacks: (() => void)[] = [];
   #initial: readonly CacheEntry[] = [];
   #initialNext = 0;
   #buffer: WatchFrame[] = [];
   #ended = false;
-  readonly #endCallbacks: (() => void)[] = [];
+  #scheduled = false;
+  #sink: FrameSink | undefined;
+  #sinkIsBusy = false;
   #wake: (() => void) | undefined;
 
   constructor(options: CacheWatcherOptions) {
     this.selection = options.selection;
     this.representation = options.representation;
     this.wantsBookmarks = options.wantsBookmarks;
-    this.#selects = !options.selection.labels.empty || !options.selection.fields.empty;
+    this.#delivery = options.delivery;
   }
 
   get ended(): boolean {
@@ -62,11 +65,11 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
   /** The present state, delivered as ADDED events before anything else. Only before the first event. */
   begin(entries: readonly CacheEntry[]): void {
     this.#initial = entries;
-    this.#wake?.();
+    this.#schedule();
   }
 
   offer(event: CacheEvent): void {
-    const type = this.#typeFor(event);
+    const type = event.typeFor(this.selection);
     if (type) this.push(event.frame(type, this.representation));
   }
 
@@ -78,7 +81,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
       return;
     }
     this.#buffer.push(frame);
-    this.#wake?.();
+    this.#schedule();
   }
 
   /** Nothing more will come; what is buffered is still delivered. */
@@ -87,7 +90,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
     if (last) this.#buffer.push(last);
     this.#ended = true;
     for (const callback of this.#endCallbacks) callback();
-    this.#wake?.();
+    this.#schedule();
   }
 
   /** The reader has gone away: drops everything. */
@@ -97,12 +100,23 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
     this.end();
   }
 
+  /** From now on everything goes to the sink, its end included. */
+  pumpTo(sink: FrameSink): void {
+    this.#sink = sink;
+    this.#pump();
+  }
+
+  deliver(): void {
+    this.#scheduled = false;
+    this.#wake?.();
+    this.#pump();
+  }
+
   /** What is there, or the next that comes; undefined at the end. */
   async takeBatch(): Promise<readonly WatchFrame[] | undefined> {
     for (;;) {
-      if (this.#initialNext < this.#initial.length) return this.#takeInitial();
-      if (this.#buffer.length > 0) return this.#takeBuffered();
-      if (this.#ended) return undefined;
+      const batch = this.#take();
+      if (batch || this.#ended) return batch;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -122,21 +136,45 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
     }
   }
 
-  matches(entry: CacheEntry): boolean {
-    return matchesSelectors(this.selection, entry);
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#delivery.schedule(this);
   }
 
-  #typeFor(event: CacheEvent): FrameType | undefined {
-    const { entry, previous } = event;
-    if (!this.#selects) return entry ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
-    const isIn = entry !== undefined && this.matches(entry);
-    const wasIn = previous !== undefined && this.matches(previous);
-    if (isIn) return wasIn ? 'MODIFIED' : 'ADDED';
-    return wasIn ? 'DELETED' : undefined;
+  #pump(): void {
+    const sink = this.#sink;
+    if (!sink || this.#sinkIsBusy) return;
+    for (let batch = this.#take(); batch; batch = this.#take()) {
+      const busy = sink.write(batch);
+      if (!busy) continue;
+      this.#sinkIsBusy = true;
+      const goOn = () => {
+        this.#sinkIsBusy = false;
+        this.#pump();
+      };
+      busy.then(goOn, () => this.cancel());
+      return;
+    }
+    if (!this.#ended) return;
+    this.#sink = undefined;
+    sink.end();
   }
 
-  #takeInitial(): WatchFrame[] {
-    const end = Math.min(this.#initial.length, this.#initialNext + batchCapacity);
+  #take(): readonly WatchFrame[] | undefined {
+    if (this.#initialNext < this.#initial.length) return this.#takeInitial();
+    const batch = this.#buffer;
+    if (batch.length === 0) return undefined;
+    if (batch.length <= batchCapacity) {
+      this.#buffer = [];
+      return batch;
+    }
+    this.#buffer = batch.slice(batchCapacity);
+    return batch.slice(0, batchCapacity);
+  }
+
+  #takeInitial(): readonly WatchFrame[] {
+    const end = Math.min(this.#initial.length, this.#initialNext + initialBatchCapacity);
     const frames: WatchFrame[] = [];
     for (; this.#initialNext < end; this.#initialNext++) {
       const entry = this.#initial[this.#initialNext]!;
@@ -148,20 +186,4 @@ export class CacheWatcher implements AsyncIterable<WatchFrame> {
     }
     return frames;
   }
-
-  #takeBuffered(): readonly WatchFrame[] {
-    const batch = this.#buffer;
-    if (batch.length <= batchCapacity) {
-      this.#buffer = [];
-      return batch;
-    }
-    this.#buffer = batch.slice(batchCapacity);
-    return batch.slice(0, batchCapacity);
-  }
-}
-
-/** Labels and fields; namespace and name are the index's matter. */
-export function matchesSelectors({ labels, fields }: Selection, entry: CacheEntry): boolean {
-  if (!labels.empty && !labels.matches(entry.labels)) return false;
-  return fields.empty || fields.matches(entry.fields);
 }

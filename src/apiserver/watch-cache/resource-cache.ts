@@ -15,6 +15,7 @@ import type { StoredKind } from '../resources.ts';
 import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
 import { CacheEvent } from './cache-event.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
+import type { Delivery } from './delivery.ts';
 import { EventHistory } from './event-history.ts';
 import type { ObjectForm } from './object-form.ts';
 import { triggerField } from './selectable-fields.ts';
@@ -27,6 +28,7 @@ export interface ResourceCacheOptions<V> {
   readonly store: Store<V>;
   readonly feed: StoreFeed<V>;
   readonly pool: DecodedPool;
+  readonly delivery: Delivery;
   readonly clock: Clock;
   readonly log: Log;
   /** Values written after this revision are of this release's making and served as they are. */
@@ -128,8 +130,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   }
 
   /** Live from now on; call `begin` or `replay` before anything else happens. */
-  watch(options: CacheWatcherOptions): CacheWatcher {
-    const watcher = new CacheWatcher(options);
+  watch(options: Omit<CacheWatcherOptions, 'delivery'>): CacheWatcher {
+    const watcher = new CacheWatcher({ ...options, delivery: this.#options.delivery });
     watcher.onEnd(() => this.#watchers.remove(watcher));
     this.#watchers.add(watcher);
     if (watcher.wantsBookmarks) this.#armBookmarks();

@@ -58,6 +58,8 @@ export interface RevisionOwner<O extends KubeObject> {
   readonly type: ResourceType<O>;
   readonly template: PodTemplateSpec;
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Under which the revision carries its template's hash. */
+  readonly hashLabel: string;
   readonly collisionCount: number | undefined;
 }
 
@@ -104,7 +106,7 @@ function describe<O extends KubeObject>(
     metadata: {
       name: `${(metadata.name ?? '').slice(0, 223)}-${hash}`,
       namespace: metadata.namespace,
-      labels: { ...owner.labels, [revisionHashLabel]: hash },
+      labels: { ...owner.labels, [owner.hashLabel]: hash },
       annotations: metadata.annotations,
       ownerReferences: [controllerReference(owner.object, owner.type)],
     },

@@ -20,6 +20,8 @@ import { planClaimOwners } from './claims.ts';
 import { planStatefulSet, planStatefulStatus, type StatefulAction } from './plan.ts';
 import { claimsFor, ordinalOf, podForOrdinal, podIndexLabel, podNameFor, podNameLabel, startOrdinal } from './pod.ts';
 
+const hashLabel = 'controller.kubernetes.io/hash';
+
 export interface StatefulSetControllerOptions {
   readonly workers?: number | undefined;
 }
@@ -98,7 +100,7 @@ class StatefulLoop {
     const history = planHistory(known, template);
     const labels = { ...template.metadata?.labels, ...set.spec.selector.matchLabels };
     const { collisionCount } = set.status ?? {};
-    const update = await currentRevision(client, { ...owner, template, labels, collisionCount }, history);
+    const update = await currentRevision(client, { ...owner, template, labels, collisionCount, hashLabel }, history);
     const current = known.find(({ metadata }) => metadata.name === set.status?.currentRevision) ?? update.revision;
     // Pods are labelled with the revision's whole name, unlike a DaemonSet's.
     const names = { current: current.metadata.name ?? '', update: update.revision.metadata.name ?? '' };

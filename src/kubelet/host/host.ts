@@ -87,6 +87,18 @@ export interface LogReading {
 export interface ContainerLogs {
   /** Records of the log at that path, as the container's status names it. */
   read(path: string, reading: LogReading): AsyncIterable<LogRecord>;
+  /** Moves a log away that has grown beyond its size. Absent where logs do not grow. */
+  rotate?(path: string, rotation: LogRotation): Promise<void>;
+  /** Removes a log and all that was rotated out of it. */
+  remove?(path: string): Promise<void>;
+}
+
+export interface LogRotation {
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+  readonly nowMs: number;
+  /** Makes the runtime write into a new file. */
+  reopen(): Promise<void>;
 }
 
 export type ProbeOutcome = { readonly result: 'success' | 'failure' | 'unknown'; readonly output: string };

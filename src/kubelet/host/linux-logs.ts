@@ -2,11 +2,14 @@
  * Log files as the runtime writes them, read from the end backwards for the last lines and followed across rotation: a followed file
  * that was moved away is read to its end before the new one is opened.
  */
-import { watch } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { createReadStream, createWriteStream, watch } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type LogRecord, parseRecord } from '../logs/container-log.ts';
-import type { ContainerLogs, LogReading } from './host.ts';
+import type { ContainerLogs, LogReading, LogRotation } from './host.ts';
 
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
@@ -44,6 +47,38 @@ export class LinuxLogs implements ContainerLogs {
     }
   }
 
+  async rotate(path: string, { maxBytes, maxFiles, nowMs, reopen }: LogRotation): Promise<void> {
+    const size = await stat(path).then(
+      (info) => info.size,
+      () => 0,
+    );
+    if (size < maxBytes) return;
+    const rotated = await rotatedFiles(path);
+    // The present file and the one about to be made count as well.
+    for (const old of rotated.slice(0, Math.max(0, rotated.length - (maxFiles - 2)))) await rm(old, { force: true });
+    for (const plain of (await rotatedFiles(path)).filter((file) => !file.endsWith('.gz'))) {
+      await pipeline(createReadStream(plain), createGzip(), createWriteStream(`${plain}.tmp`));
+      await rename(`${plain}.tmp`, `${plain}.gz`);
+      await rm(plain);
+    }
+    const away = `${path}.${new Date(nowMs)
+      .toISOString()
+      .replace(/[-:]|\..*$/g, '')
+      .replace('T', '-')}`;
+    await rename(path, away);
+    try {
+      await reopen();
+    } catch (error) {
+      // The runtime still writes into the old file: it must keep its name.
+      await rename(away, path);
+      throw error;
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    for (const file of [path, ...(await rotatedFiles(path))]) await rm(file, { force: true });
+  }
+
   async #untilChanged(path: string, signal: AbortSignal | undefined): Promise<void> {
     const woken = new AbortController();
     const either = signal ? AbortSignal.any([signal, woken.signal]) : woken.signal;
@@ -52,6 +87,15 @@ export class LinuxLogs implements ContainerLogs {
     watcher?.close();
     signal?.throwIfAborted();
   }
+}
+
+/** Oldest first: their names end in the time. */
+async function rotatedFiles(path: string): Promise<string[]> {
+  const names = await readdir(dirname(path)).catch(() => []);
+  return names
+    .filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith('.tmp'))
+    .sort()
+    .map((name) => join(dirname(path), name));
 }
 
 function watchFile(path: string, onChange: () => void) {

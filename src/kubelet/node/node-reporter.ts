@@ -13,7 +13,13 @@ import type { EventRecorder } from '../../reconcile/events.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import { sameJson } from '../pods/status-writer.ts';
-import type { ContainerRuntime, Image, RuntimeStatus, RuntimeVersion } from '../runtime/runtime.ts';
+import {
+  type ContainerRuntime,
+  type Image,
+  RuntimeError,
+  type RuntimeStatus,
+  type RuntimeVersion,
+} from '../runtime/runtime.ts';
 import { allocatableOf, capacityOf } from './capacity.ts';
 import { nodeStatus, pressuresOf, withoutHeartbeats } from './node-status.ts';
 
@@ -181,12 +187,16 @@ export class NodeReporter {
       this.#runtimeError = '';
       this.#checkedMs = clock.monotonic();
     } catch (error) {
-      this.#runtimeError = messageOf(error);
+      // A runtime that was replaced by one that lacks the version agreed on stays unusable until this kubelet starts again.
+      const isOther = error instanceof RuntimeError && error.code === 'unimplemented';
+      this.#runtimeError = isOther
+        ? `container runtime no longer serves CRI ${this.#version.apiVersion}: ${messageOf(error)}`
+        : 'container runtime is down';
     }
   }
 
   #runtimeProblems(): string[] {
-    if (this.#runtimeError) return ['container runtime is down'];
+    if (this.#runtimeError) return [this.#runtimeError];
     const conditions = this.#runtimeStatus?.conditions ?? [];
     const problems: string[] = [];
     const runtime = conditions.find(({ type }) => type === 'RuntimeReady');

@@ -1,5 +1,6 @@
 /** Carries out a `PodPlan`: stops what must go, makes the sandbox, then starts containers in the plan's order. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
@@ -140,12 +141,24 @@ async function makeSandbox(
     for (const { id } of observed.sandboxes) await runtime.stopPodSandbox(id, { signal });
   }
   try {
-    const id = await runtime.runPodSandbox(config, { signal });
+    const runtimeHandler = await handlerOf(services, pod, signal);
+    const id = await runtime.runPodSandbox(config, { signal, runtimeHandler });
     const { ips } = await runtime.podSandboxStatus(id, { signal });
     return { id, ips };
   } catch (error) {
     signal.throwIfAborted();
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
     throw error;
+  }
+}
+
+/** What the Pod's RuntimeClass calls the runtime's configuration; empty: the default one. */
+async function handlerOf({ volumeSources }: PodServices, pod: Pod, signal: AbortSignal): Promise<string> {
+  const name = pod.spec.runtimeClassName;
+  if (!name) return '';
+  try {
+    return (await volumeSources.client.get(runtimeClasses, { name }, { signal })).handler;
+  } catch (error) {
+    throw new Error(`failed to get sandbox runtime: ${messageOf(error)}`, { cause: error });
   }
 }

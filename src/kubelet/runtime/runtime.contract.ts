@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type ContainerConfig, type ContainerRuntime, RuntimeError, runtimeLabels, type SandboxConfig } from './runtime.ts';
+import {
+  type ContainerConfig,
+  type ContainerRuntime,
+  RuntimeError,
+  runtimeLabels,
+  type SandboxConfig,
+} from './runtime.ts';
 
 export interface RuntimeUnderTest {
   readonly runtime: ContainerRuntime;
@@ -17,7 +23,11 @@ export interface RuntimeUnderTest {
   stop(): Promise<void>;
 }
 
-export function runtimeContract(name: string, start: () => Promise<RuntimeUnderTest>, options: { readonly skip?: string | undefined } = {}): void {
+export function runtimeContract(
+  name: string,
+  start: () => Promise<RuntimeUnderTest>,
+  options: { readonly skip?: string | undefined } = {},
+): void {
   describe(`container runtime contract: ${name}`, { skip: options.skip }, () => {
     let test: RuntimeUnderTest;
     let runtime: ContainerRuntime;
@@ -41,7 +51,8 @@ export function runtimeContract(name: string, start: () => Promise<RuntimeUnderT
       const version = await runtime.version();
       assert.notEqual(version.runtimeName, '');
       const { conditions } = await runtime.status();
-      for (const type of ['RuntimeReady', 'NetworkReady']) assert.equal(conditions.find((one) => one.type === type)?.status, true, type);
+      for (const type of ['RuntimeReady', 'NetworkReady'])
+        assert.equal(conditions.find((one) => one.type === type)?.status, true, type);
     });
 
     it('knows the image after a pull, and nothing of one that nobody has', async () => {
@@ -65,16 +76,28 @@ export function runtimeContract(name: string, start: () => Promise<RuntimeUnderT
       assert.equal((await runtime.podSandboxStatus(id)).state, 'notReady');
       await runtime.stopPodSandbox(id);
       await runtime.removePodSandbox(id);
-      await assert.rejects(runtime.podSandboxStatus(id), (error) => error instanceof RuntimeError && error.code === 'notFound');
+      await assert.rejects(
+        runtime.podSandboxStatus(id),
+        (error) => error instanceof RuntimeError && error.code === 'notFound',
+      );
       await runtime.removePodSandbox(id);
     });
 
     it('finds sandboxes and containers by label, sandbox and state', async () => {
       const pod = await startPod(test, 'filter', ['sleep', '1000']);
       const labels = { [runtimeLabels.podUid]: 'uid-filter' };
-      assert.deepEqual((await runtime.listPodSandboxes({ labels })).map(({ id }) => id), [pod.sandbox]);
-      assert.deepEqual((await runtime.listContainers({ labels, state: 'running' })).map(({ id }) => id), [pod.container]);
-      assert.deepEqual((await runtime.listContainers({ sandboxId: pod.sandbox })).map(({ id }) => id), [pod.container]);
+      assert.deepEqual(
+        (await runtime.listPodSandboxes({ labels })).map(({ id }) => id),
+        [pod.sandbox],
+      );
+      assert.deepEqual(
+        (await runtime.listContainers({ labels, state: 'running' })).map(({ id }) => id),
+        [pod.container],
+      );
+      assert.deepEqual(
+        (await runtime.listContainers({ sandboxId: pod.sandbox })).map(({ id }) => id),
+        [pod.container],
+      );
       assert.deepEqual(await runtime.listContainers({ labels, state: 'exited' }), []);
       assert.deepEqual(await runtime.listPodSandboxes({ labels: { [runtimeLabels.podUid]: 'other' } }), []);
       await pod.remove();
@@ -95,7 +118,10 @@ export function runtimeContract(name: string, start: () => Promise<RuntimeUnderT
       assert.ok(status.logPath.endsWith('main/0.log'));
       await runtime.removeContainer(id);
       await runtime.removeContainer(id);
-      await assert.rejects(runtime.containerStatus(id), (error) => error instanceof RuntimeError && error.code === 'notFound');
+      await assert.rejects(
+        runtime.containerStatus(id),
+        (error) => error instanceof RuntimeError && error.code === 'notFound',
+      );
       await runtime.stopPodSandbox(sandbox);
       await runtime.removePodSandbox(sandbox);
     });
@@ -130,13 +156,21 @@ export function runtimeContract(name: string, start: () => Promise<RuntimeUnderT
       assert.equal(Buffer.from(good.stdout).toString(), 'one\n');
       assert.equal(good.exitCode, 0);
       assert.equal((await runtime.execSync(pod.container, ['false'])).exitCode, 1);
-      await assert.rejects(runtime.execSync(pod.container, ['sleep', '100'], { timeoutSeconds: 1 }), (error) => error instanceof RuntimeError && error.code === 'deadlineExceeded');
+      await assert.rejects(
+        runtime.execSync(pod.container, ['sleep', '100'], { timeoutSeconds: 1 }),
+        (error) => error instanceof RuntimeError && error.code === 'deadlineExceeded',
+      );
       await pod.remove();
     });
 
     it('offers a place for sessions', async () => {
       const pod = await startPod(test, 'session', ['sleep', '1000']);
-      const endpoint = await runtime.exec(pod.container, ['true'], { stdin: false, stdout: true, stderr: true, tty: false });
+      const endpoint = await runtime.exec(pod.container, ['true'], {
+        stdin: false,
+        stdout: true,
+        stderr: true,
+        tty: false,
+      });
       if (endpoint.kind === 'url') assert.match(endpoint.url, /^http:\/\/127\.0\.0\.1:\d+\/exec\//);
       assert.ok(await runtime.attach(pod.container, { stdin: false, stdout: true, stderr: true, tty: false }));
       assert.ok(await runtime.portForward(pod.sandbox, [80]));

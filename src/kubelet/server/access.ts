@@ -44,7 +44,8 @@ const separate: readonly (readonly [path: string, subresource: string])[] = [
 
 /** Subresources of `nodes` of which any one right is enough, in the order they are asked. */
 export function subresourcesOf(path: string): readonly string[] {
-  const find = (table: typeof separate) => table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
+  const find = (table: typeof separate) =>
+    table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
   const fine = find(fineGrained);
   const rest = find(separate) ?? 'proxy';
   return fine === undefined ? [rest] : [fine, rest];

@@ -62,7 +62,7 @@ async function command(view: KubeletView, client: UpgradeRequest, route: Streami
     const all = [...containers, ...initContainers, ...ephemeralContainers];
     const tty = all.find((candidate) => candidate.name === containerName)?.tty ?? false;
     // Whether the process has a terminal was settled when it was started.
-    streams = { ...streams, tty, stderr: streams.stderr && !tty };
+    streams = { ...streams, tty };
   } else if (!container) throw new Refusal(500, `container not found (${JSON.stringify(containerName)})`);
   const endpoint =
     kind === 'exec'

@@ -25,7 +25,6 @@ const ignored: ReadonlySet<string> = new Set([
   'selfsubjectrulesreviews.authorization.k8s.io',
 ]);
 const waitMs = 10_000;
-const liveLookupTtlMs = 30_000;
 const cacheEntries = 100;
 const retries = 3;
 
@@ -35,18 +34,12 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-interface Lookup {
-  readonly untilMs: number;
-  readonly quotas: readonly ResourceQuota[];
-}
-
 export function resourceQuota(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(resourceQuotas);
   /** Namespaces with a round under way, and who waits for the next. */
   const waiting = new Map<string, Waiter[]>();
-  /** What this server wrote, until the informer has caught up with it; and namespaces known to have no quota. */
+  /** What this server wrote, until the informer has caught up with it. */
   const written = new Map<string, ResourceQuota>();
-  const lookups = new Map<string, Lookup>();
 
   return {
     name: 'ResourceQuota',
@@ -61,14 +54,9 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
       if (operation === 'UPDATE' && !isCountedOnUpdate(resource, subresource, object, oldObject)) return undefined;
       const ready = whenReady(context, informer, attributes);
       if (ready) return ready.then(() => evaluate(attributes));
-      const lookup = lookups.get(namespace);
-      // The common case, a namespace without quotas, costs no turn of the loop.
-      const noQuota =
-        informer.list(namespace).length === 0 &&
-        lookup &&
-        lookup.quotas.length === 0 &&
-        lookup.untilMs > context.clock.monotonic();
-      return noQuota ? undefined : evaluate(attributes);
+      // A quota binds nobody before its controller has counted, so what the informer does not know yet does not matter yet; and the
+      // common case, a namespace without quotas, costs no turn of the loop.
+      return informer.list(namespace).length === 0 ? undefined : evaluate(attributes);
     },
   };
 
@@ -91,7 +79,7 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
       if (round.length === 0) break;
       waiting.set(namespace, []);
       try {
-        await chargeRound(await quotasOf(namespace), round, retries);
+        await chargeRound(informer.list(namespace).map(newest), round, retries);
       } catch (error) {
         for (const waiter of round) waiter.reject(error);
       }
@@ -144,18 +132,6 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
     written.set(key, stored);
     const oldest = written.keys().next();
     if (written.size > cacheEntries && !oldest.done) written.delete(oldest.value);
-  }
-
-  async function quotasOf(namespace: string): Promise<readonly ResourceQuota[]> {
-    const known = informer.list(namespace);
-    if (known.length > 0) return known.map(newest);
-    const now = context.clock.monotonic();
-    const remembered = lookups.get(namespace);
-    if (remembered && remembered.untilMs > now) return remembered.quotas.map(newest);
-    const { items } = await context.client.list(resourceQuotas, { namespace });
-    if (lookups.size >= cacheEntries) lookups.clear();
-    lookups.set(namespace, { untilMs: now + liveLookupTtlMs, quotas: items });
-    return items;
   }
 
   /** The informer's copy, or what this server wrote after it. Resource versions of one store are numbers that grow. */

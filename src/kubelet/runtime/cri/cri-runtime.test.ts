@@ -26,7 +26,14 @@ runtimeContract(
       runtime.close();
       await containerd.stop();
     };
-    return { runtime, clock: systemClock, image, directory: join(containerd.directory, 'logs'), cgroupParent: containerd.cgroupRoot, stop };
+    return {
+      runtime,
+      clock: systemClock,
+      image,
+      directory: join(containerd.directory, 'logs'),
+      cgroupParent: containerd.cgroupRoot,
+      stop,
+    };
   },
   { skip: process.env.CI === 'true' ? undefined : missing },
 );
@@ -36,13 +43,27 @@ describe('the version of the interface', () => {
     const directory = await mkdtemp(join(tmpdir(), 'coracle-cri-'));
     const endpoint = `unix://${join(directory, 'cri.sock')}`;
     const server = new Server();
-    const codec = { requestSerialize: (b: Buffer) => b, requestDeserialize: (b: Buffer) => b, responseSerialize: (b: Buffer) => b, responseDeserialize: (b: Buffer) => b };
+    const codec = {
+      requestSerialize: (b: Buffer) => b,
+      requestDeserialize: (b: Buffer) => b,
+      responseSerialize: (b: Buffer) => b,
+      responseDeserialize: (b: Buffer) => b,
+    };
     for (const name of packages) {
       const path = `/runtime.${name}.RuntimeService/Version`;
-      const answer = encodeMessage('VersionResponse', { runtimeName: 'fake', runtimeVersion: '9', runtimeApiVersion: name });
-      server.addService({ Version: { path, requestStream: false, responseStream: false, ...codec } }, { Version: (_: unknown, reply: (error: null, value: Buffer) => void) => reply(null, answer) });
+      const answer = encodeMessage('VersionResponse', {
+        runtimeName: 'fake',
+        runtimeVersion: '9',
+        runtimeApiVersion: name,
+      });
+      server.addService(
+        { Version: { path, requestStream: false, responseStream: false, ...codec } },
+        { Version: (_: unknown, reply: (error: null, value: Buffer) => void) => reply(null, answer) },
+      );
     }
-    await new Promise<void>((resolve, reject) => server.bindAsync(endpoint, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve())));
+    await new Promise<void>((resolve, reject) =>
+      server.bindAsync(endpoint, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve())),
+    );
     const stop = async () => {
       server.forceShutdown();
       await rm(directory, { recursive: true });
@@ -78,7 +99,17 @@ describe('the version of the interface', () => {
 
 describe('messages', () => {
   it('come back as they were sent', () => {
-    const sent = { config: { metadata: { name: 'a', attempt: 2 }, envs: [{ key: 'K', value: Buffer.from('ü') }], labels: { x: 'y' }, linux: { resources: { cpuQuota: -1, memoryLimitInBytes: 2 ** 40 }, securityContext: { supplementalGroups: [1, 2], runAsUser: { value: 0 } } } } };
+    const sent = {
+      config: {
+        metadata: { name: 'a', attempt: 2 },
+        envs: [{ key: 'K', value: Buffer.from('ü') }],
+        labels: { x: 'y' },
+        linux: {
+          resources: { cpuQuota: -1, memoryLimitInBytes: 2 ** 40 },
+          securityContext: { supplementalGroups: [1, 2], runAsUser: { value: 0 } },
+        },
+      },
+    };
     const got = decodeMessage('CreateContainerRequest', encodeMessage('CreateContainerRequest', sent)).config;
     assert.deepEqual(got?.metadata, { name: 'a', attempt: 2 });
     assert.equal(Buffer.from(got?.envs[0]?.value ?? []).toString(), 'ü');
@@ -90,8 +121,10 @@ describe('messages', () => {
   });
 
   it('may hold fields that are not known', () => {
-    const bytes = Buffer.concat([encodeMessage('VersionResponse', { runtimeName: 'x' }), Buffer.from([0xf8, 0x07, 0x01])]);
+    const bytes = Buffer.concat([
+      encodeMessage('VersionResponse', { runtimeName: 'x' }),
+      Buffer.from([0xf8, 0x07, 0x01]),
+    ]);
     assert.equal(decodeMessage('VersionResponse', bytes).runtimeName, 'x');
   });
 });
-

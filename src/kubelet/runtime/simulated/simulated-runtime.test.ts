@@ -10,7 +10,14 @@ import { SimulatedRuntime } from './simulated-runtime.ts';
 
 runtimeContract('simulated', async () => {
   const runtime = new SimulatedRuntime({ clock: systemClock, random: seededRandom(1), podCidr: () => '10.1.0.0/24' });
-  return { runtime, clock: systemClock, image: 'contract/shell:1', directory: '/none', cgroupParent: '/none', stop: async () => runtime.close() };
+  return {
+    runtime,
+    clock: systemClock,
+    image: 'contract/shell:1',
+    directory: '/none',
+    cgroupParent: '/none',
+    stop: async () => runtime.close(),
+  };
 });
 
 it('understands commands of echo, sleep, true, false and exit', () => {

@@ -1,0 +1,93 @@
+/** The node's network beside the kubelet: addresses for Pods, Services, and names. */
+import { join } from 'node:path';
+import { type Node, nodes } from '../api/gen/core-v1.ts';
+import { runDns } from '../dns/dns.ts';
+import { nftKernel } from '../proxy/nft-kernel.ts';
+import { type Kernel, runProxy } from '../proxy/proxy.ts';
+import type { ComponentContext } from '../reconcile/component.ts';
+import { CommandError } from './command-error.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { nameServers } from './machine.ts';
+import type { NodeProcessOptions } from './node-process.ts';
+import { acceptForwarded, enableForwarding, hasForeignNetwork, masquerade, writePodNetwork } from './pod-network.ts';
+import { findProgram, type Machine } from './requirements.ts';
+
+/** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
+export const nameServerPort = 10053;
+
+/** Where runtimes of the user's own look for networks. */
+export const commonCniFolder = '/etc/cni/net.d';
+
+export function nodeKernel(directory: DataDirectory, machine: Machine): Kernel {
+  const nft = findProgram(machine, 'nft');
+  if (!nft) throw new CommandError('nft is not installed on this machine.', 'Run coracle up without --no-install.');
+  return nftKernel({ folder: join(directory.run, 'nft'), nft, conntrack: findProgram(machine, 'conntrack') });
+}
+
+/** Follows the range that the control plane gave this node. */
+export async function runNodeNetwork(options: NodeProcessOptions, context: ComponentContext): Promise<void> {
+  const { directory, config, machine } = options;
+  const { informers, log, signal } = context;
+  const kernel = nodeKernel(directory, machine);
+  const folder = config.containerRuntimeEndpoint ? commonCniFolder : directory.cniConfig;
+  if (config.containerRuntimeEndpoint && hasForeignNetwork(folder)) {
+    log.info('Pods get the network that the runtime is already set up with', { folder });
+    return;
+  }
+  const informer = informers.of(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
+  let applied = '';
+  let work: Promise<void> = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    const apply = (node: Node) => {
+      const podCidrs = node.spec?.podCIDRs ?? [];
+      if (node.metadata.name !== config.nodeName || podCidrs.length === 0 || applied === String(podCidrs)) return;
+      applied = String(podCidrs);
+      work = work
+        .then(async () => {
+          enableForwarding(podCidrs);
+          acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
+          await masquerade(kernel, podCidrs, config.clusterCidrs);
+          const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
+          log.info('Pods of this node get addresses', { podCidrs, written });
+        })
+        .catch(reject);
+    };
+    informer.onChange({ added: apply, updated: apply, deleted() {} });
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await work;
+}
+
+export function runNodeProxy(
+  { directory, config, machine }: NodeProcessOptions,
+  context: ComponentContext,
+): Promise<void> {
+  const nodeIps = config.nodeIp ? [config.nodeIp] : [];
+  const ofFamily = (cidrs: readonly string[], ipv6: boolean) => cidrs.filter((cidr) => cidr.includes(':') === ipv6);
+  const families = (['ip', 'ip6'] as const)
+    .map((family) => ({
+      family,
+      clusterCidrs: ofFamily(config.clusterCidrs, family === 'ip6'),
+      serviceCidrs: ofFamily(config.serviceCidrs, family === 'ip6'),
+      nodeIps: ofFamily(nodeIps, family === 'ip6'),
+      masqueradeAll: false,
+      masqueradeBit: 14,
+    }))
+    .filter(({ serviceCidrs }) => serviceCidrs.length > 0);
+  return runProxy(context, {
+    kernel: nodeKernel(directory, machine),
+    node: { name: config.nodeName, zone: undefined },
+    families,
+  });
+}
+
+export function runNodeDns({ config }: NodeProcessOptions, context: ComponentContext): Promise<void> {
+  if (!config.nodeIp) return Promise.resolve();
+  return runDns(context, {
+    domain: config.clusterDomain,
+    addresses: [config.nodeIp],
+    port: nameServerPort,
+    upstreams: nameServers([config.clusterDns]),
+    announce: { nodeName: config.nodeName, ip: config.nodeIp },
+  });
+}

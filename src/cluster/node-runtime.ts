@@ -1,0 +1,92 @@
+/**
+ * The container runtime under a node of ours: a private containerd, started, taken over or started again when it dies, with the pause
+ * image in it; or one of the user's own, which is left as it is.
+ */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../apimachinery/status.ts';
+import { sleep } from '../base/clock.ts';
+import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
+import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
+import type { ContainerRuntime } from '../kubelet/runtime/runtime.ts';
+import { CommandError } from './command-error.ts';
+import type { Components } from './components.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { importImages } from './images.ts';
+import type { NodeProcessOptions } from './node-process.ts';
+import { type PrivateContainerd, startContainerd } from './private-containerd.ts';
+import { processGone } from './processes.ts';
+import { findProgram } from './requirements.ts';
+
+export interface NodeRuntime {
+  readonly connection: ContainerRuntime;
+  readonly endpoint: string;
+}
+
+/** Resolves once the runtime answers and has the pause image. */
+export async function openNodeRuntime(options: NodeProcessOptions, components: Components): Promise<NodeRuntime> {
+  const { clock, config } = options;
+  const own = config.containerRuntimeEndpoint;
+  if (own !== undefined) {
+    try {
+      return { connection: await connectRuntime({ clock, endpoint: own }), endpoint: own };
+    } catch (error) {
+      throw new CommandError(
+        `no container runtime answers at ${own}: ${messageOf(error)}`,
+        'Start it, give another --container-runtime-endpoint, or use --runtime simulated.',
+      );
+    }
+  }
+  const containerd = await startPrivate(options);
+  const endpoint = `unix://${containerd.socket}`;
+  const connection = await connectRuntime({ clock, endpoint });
+  components.run('containerd', async (signal) => {
+    // After a failure this runs again, and starts what has died.
+    const { process } = await startPrivate(options);
+    await processGone(clock, process, signal);
+    throw new Error('containerd ended');
+  });
+  await ensurePauseImage(options, connection, containerd);
+  return { connection, endpoint };
+}
+
+function startPrivate({ directory, machine, clock }: NodeProcessOptions): Promise<PrivateContainerd> {
+  const program = findProgram(machine, 'containerd');
+  if (!program)
+    throw new CommandError(
+      'containerd is not installed on this machine.',
+      'Run coracle up without --no-install, or use --runtime simulated.',
+    );
+  // Kept in folders of their own, that nobody else can read: Secrets are mounted below.
+  for (const folder of [directory.kubeletRoot, directory.podLogs, directory.staticPods])
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o750 });
+  const environment = { ...machine.environment, PATH: [...machine.path, '/usr/sbin', '/sbin'].join(':') };
+  return startContainerd(directory, { clock, program, pauseImage: pauseImageReference, environment });
+}
+
+/** Imported from our own bytes, so that nothing is pulled to start a node. */
+async function ensurePauseImage(
+  { directory, clock, machine }: NodeProcessOptions,
+  connection: ContainerRuntime,
+  containerd: PrivateContainerd,
+): Promise<void> {
+  const present = async () => (await connection.imageStatus({ image: pauseImageReference })) !== undefined;
+  if (await present()) return;
+  await withArchive(directory, pauseImageArchive(), (file) => importImages(machine, containerd.socket, file));
+  // The runtime learns of the import by an event of its own.
+  while (!(await present())) await sleep(clock, 20);
+}
+
+async function withArchive<T>(
+  directory: DataDirectory,
+  archive: Uint8Array,
+  use: (file: string) => Promise<T>,
+): Promise<T> {
+  const file = join(directory.node, 'pause-image.tar');
+  writeFileSync(file, archive);
+  try {
+    return await use(file);
+  } finally {
+    rmSync(file, { force: true });
+  }
+}

@@ -1,0 +1,168 @@
+/** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
+import type { KubeletView } from './kubelet-view.ts';
+import { type Metric, type MetricSample, metricsText } from './metrics-text.ts';
+import { type ContainerSample, type NodeSample, type PodSample, podUsage } from './stats.ts';
+
+const nanos = 1e9;
+
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly startedAtSeconds: number;
+}
+
+/** Requests answered, by method, first part of the path, and status code. */
+export type RequestCounts = ReadonlyMap<string, number>;
+
+export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, requests: RequestCounts): Promise<string> {
+  const { runtime, nodeName } = view;
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandboxes({ state: 'ready' }).catch(() => []),
+    runtime.listContainers().catch(() => []),
+  ]);
+  const states = Object.entries(Object.groupBy(containers, (container) => container.state));
+  return metricsText([
+    gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
+    gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox', [{ value: sandboxes.length }]),
+    gauge(
+      'kubelet_running_containers',
+      'Number of containers currently running',
+      states.map(([state, of]) => ({ labels: { container_state: state }, value: of.length })),
+    ),
+    counter(
+      'kubelet_http_requests_total',
+      'Number of the http requests received since the server started',
+      [...requests].map(([key, value]) => {
+        const [method = '', path = '', code = ''] = key.split(' ');
+        return { labels: { code, method, path, server_type: 'readwrite' }, value };
+      }),
+    ),
+    counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
+      { value: usage.cpuSeconds },
+    ]),
+    gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [{ value: usage.residentBytes }]),
+    gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', [
+      { value: usage.startedAtSeconds },
+    ]),
+  ]);
+}
+
+/** `sample` is undefined when it could not be had. */
+export function resourceMetrics(sample: NodeSample | undefined): string {
+  const failed = gauge(
+    'resource_scrape_error',
+    '1 if there was an error while getting container metrics, 0 otherwise',
+    [{ value: sample ? 0 : 1 }],
+  );
+  if (!sample) return metricsText([failed]);
+  const { pods, atMs, facts, usage } = sample;
+  const perContainer = (value: (container: ContainerSample) => MetricSample | undefined) =>
+    pods.flatMap((pod) =>
+      pod.containers.flatMap((container) => withLabels(value(container), labelsOf(pod, container))),
+    );
+  const perPod = (value: (pod: PodSample) => number) =>
+    pods.map((pod) => ({ labels: podLabels(pod), value: value(pod), timestampMs: atMs }));
+  return metricsText([
+    counter(
+      'container_cpu_usage_seconds_total',
+      'Cumulative cpu time consumed by the container in core-seconds',
+      perContainer(cpuSample),
+    ),
+    gauge(
+      'container_memory_working_set_bytes',
+      'Current working set of the container in bytes',
+      perContainer(memorySample),
+    ),
+    gauge(
+      'container_start_time_seconds',
+      'Start time of the container since unix epoch in seconds',
+      perContainer(({ startedAtMs }) => ({ value: startedAtMs / 1000 })),
+    ),
+    counter('node_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the node in core-seconds', [
+      { value: sample.cpuNanoSeconds / nanos, timestampMs: atMs },
+    ]),
+    gauge('node_memory_working_set_bytes', 'Current working set of the node in bytes', [
+      { value: facts.memoryBytes - usage.memoryAvailableBytes, timestampMs: atMs },
+    ]),
+    counter(
+      'pod_cpu_usage_seconds_total',
+      'Cumulative cpu time consumed by the pod in core-seconds',
+      perPod((pod) => podUsage(pod).cpuNanoSeconds / nanos),
+    ),
+    gauge(
+      'pod_memory_working_set_bytes',
+      'Current working set of the pod in bytes',
+      perPod((pod) => podUsage(pod).workingSetBytes),
+    ),
+    failed,
+  ]);
+}
+
+export function cadvisorMetrics({ pods, facts }: NodeSample): string {
+  const each = (value: (container: ContainerSample) => MetricSample | undefined) =>
+    pods.flatMap((pod) =>
+      pod.containers.flatMap((container) => withLabels(value(container), cadvisorLabels(pod, container))),
+    );
+  const traffic = (name: 'receivedBytes' | 'sentBytes') =>
+    pods.flatMap((pod) =>
+      (pod.sandbox?.network?.interfaces ?? []).map((entry) => ({
+        labels: { interface: entry.name, namespace: pod.namespace, pod: pod.name },
+        value: entry[name],
+      })),
+    );
+  return metricsText([
+    counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.', each(cpuSample)),
+    gauge('container_memory_working_set_bytes', 'Current working set in bytes.', each(memorySample)),
+    gauge(
+      'container_memory_usage_bytes',
+      'Current memory usage in bytes, including all memory regardless of when it was accessed',
+      each(({ stats: { memory } }) => memory && { value: memory.usageBytes ?? memory.workingSetBytes }),
+    ),
+    gauge(
+      'container_memory_rss',
+      'Size of RSS in bytes.',
+      each(({ stats: { memory } }) => (memory?.rssBytes === undefined ? undefined : { value: memory.rssBytes })),
+    ),
+    gauge(
+      'container_fs_usage_bytes',
+      'Number of bytes that are consumed by the container on this filesystem.',
+      each(({ stats: { writableLayer } }) => writableLayer && { value: writableLayer.usedBytes }),
+    ),
+    counter('container_network_receive_bytes_total', 'Cumulative count of bytes received', traffic('receivedBytes')),
+    counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', traffic('sentBytes')),
+    gauge('machine_cpu_cores', 'Number of logical CPU cores.', [{ value: facts.cpuCount }]),
+    gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', [{ value: facts.memoryBytes }]),
+  ]);
+}
+
+function cpuSample({ stats: { cpu } }: ContainerSample): MetricSample | undefined {
+  return cpu && { value: cpu.coreNanoSeconds / nanos, timestampMs: cpu.timestampMs };
+}
+
+function memorySample({ stats: { memory } }: ContainerSample): MetricSample | undefined {
+  return memory && { value: memory.workingSetBytes, timestampMs: memory.timestampMs };
+}
+
+function withLabels(sample: MetricSample | undefined, labels: Readonly<Record<string, string>>): MetricSample[] {
+  return sample ? [{ ...sample, labels }] : [];
+}
+
+function podLabels({ namespace, name }: PodSample): Readonly<Record<string, string>> {
+  return { namespace, pod: name };
+}
+
+function labelsOf(pod: PodSample, container: ContainerSample): Readonly<Record<string, string>> {
+  return { container: container.name, ...podLabels(pod) };
+}
+
+function cadvisorLabels(pod: PodSample, { id, name, image }: ContainerSample): Readonly<Record<string, string>> {
+  return { container: name, id: `/kubepods/pod${pod.uid}/${id}`, image, name: id, ...podLabels(pod) };
+}
+
+function gauge(name: string, help: string, samples: readonly MetricSample[]): Metric {
+  return { name, help, type: 'gauge', samples };
+}
+
+function counter(name: string, help: string, samples: readonly MetricSample[]): Metric {
+  return { name, help, type: 'counter', samples };
+}

@@ -1,0 +1,288 @@
+/**
+ * What a user does on the first day, with the real kubectl in several releases against a cluster of real containers: `coracle up`, the
+ * example of the README, every everyday command, names and Services from inside and outside, and a cluster that is killed and comes
+ * back. The cluster lives in a network namespace of its own.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { containerdMissing } from '../../src/testing/containerd.ts';
+import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
+import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const image = 'docker.io/library/busybox:1.36';
+const wanted = ['1.27', '1.30', '1.33', '1.36'];
+const releases = kubectlReleases().filter(({ release }, _, all) => wanted.includes(release) || all.length === 1);
+const missing = containerdMissing();
+if (missing && process.env.CI) throw new Error(`the walk-through cannot run here: ${missing}`);
+
+const folder = mkdtempSync(join(tmpdir(), 'coracle-walk-'));
+const dataDir = join(folder, 'data');
+const kubeconfig = join(dataDir, 'kubeconfig');
+let network: TestNetwork;
+let machine: TestHost;
+
+/** Runs a program in the cluster's network; its output, or a failed test with what it said. */
+function run(
+  program: string,
+  words: readonly string[],
+  options: { readonly input?: string; readonly env?: Record<string, string> } = {},
+): string {
+  try {
+    return execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
+      encoding: 'utf8',
+      cwd: root,
+      input: options.input ?? '',
+      timeout: 120_000,
+      env: { ...process.env, KUBECONFIG: kubeconfig, HOME: folder, ...options.env },
+    });
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`${program} ${words.join(' ')}\n${stdout ?? ''}${stderr ?? message}`);
+  }
+}
+
+const coracle = (...words: string[]) => run('./coracle', [...words, '--data-dir', dataDir]);
+const pidOf = (name: string) => Number(readFileSync(join(dataDir, 'run', `${name}.pid`), 'utf8').split(' ')[0]);
+
+/** Asks until the answer is right: some facts are true a moment later. */
+async function eventually<T>(ask: () => T, right: (answer: T) => boolean, what: string): Promise<T> {
+  let last: unknown;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      const answer = ask();
+      if (right(answer)) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    await pause(200);
+  }
+  throw new Error(`${what} did not come true; last: ${String(last)}`);
+}
+
+describe('a first day with a real cluster', { skip: missing ?? false }, () => {
+  before(() => {
+    network = testNetwork();
+    machine = network.host(['192.168.77.1/24']);
+    coracle('up', '--detach', '--no-install');
+    const archive = join(folder, 'busybox.tar');
+    writeFileSync(archive, busyboxImageArchive(image));
+    coracle('image', 'load', archive);
+  });
+
+  after(() => {
+    try {
+      coracle('down', '--purge');
+    } finally {
+      network?.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('the node is Ready, and the image is there', () => {
+    assert.match(run(releases.at(-1)!.path, ['get', 'nodes']), / Ready /);
+    assert.match(coracle('image', 'ls'), /docker.io\/library\/busybox\s+1\.36/);
+    assert.match(coracle('status'), /Ready/);
+  });
+
+  for (const { release, path } of releases) {
+    const namespace = `tour-${release.replace('.', '-')}`;
+    const kubectl = (...words: string[]) => run(path, ['-n', namespace, ...words]);
+
+    test(`kubectl ${release}: the example runs, and every everyday command works on it`, async () => {
+      run(path, ['create', 'namespace', namespace]);
+      assert.match(kubectl('apply', '-f', 'examples/01-hello/'), /deployment.apps\/hello created/);
+      assert.match(kubectl('rollout', 'status', 'deployment/hello', '--timeout=90s'), /successfully rolled out/);
+      const wide = kubectl('get', 'pods', '-l', 'app=hello', '-o', 'wide');
+      assert.equal(wide.match(/1\/1 +Running +0 .* 10\.244\./g)?.length, 2, wide);
+      const described = kubectl('describe', 'pod', '-l', 'app=hello');
+      for (const fact of [
+        /Successfully assigned tour/,
+        /Container image ".*busybox:1.36" already present on machine/,
+        /Started container web/,
+        /Ready +True/,
+      ])
+        assert.match(described, fact);
+      kubectl('wait', '--for=condition=complete', 'job/hello-once', '--timeout=60s');
+      assert.equal(kubectl('logs', '-f', 'job/hello-once'), 'the job is done\n');
+      assert.match(kubectl('logs', 'deployment/hello'), /serving/);
+
+      const page = kubectl('exec', 'deploy/hello', '-c', 'web', '--', 'cat', '/www/index.html');
+      assert.match(page, /^Hello from a coracle, hello-/);
+      assert.equal(
+        run(path, ['-n', namespace, 'exec', '-i', 'deploy/hello', '--', 'sh', '-c', 'cat; echo " $PASSWORD"'], {
+          input: 'said',
+        }),
+        'said paddle\n',
+      );
+      assert.match(
+        run('script', [
+          '-qec',
+          `${path} -n ${namespace} exec -it deploy/hello -- sh -c 'test -t 0 && echo a terminal'`,
+          '/dev/null',
+        ]),
+        /a terminal/,
+      );
+      assert.throws(() => kubectl('exec', 'deploy/hello', '--', 'sh', '-c', 'exit 7'), /exit code 7/);
+      assert.match(
+        kubectl('exec', 'deploy/hello', '--', 'cat', '/etc/hello/greeting', '/etc/hello/labels'),
+        /coracle.*app="hello"/s,
+      );
+
+      const pod = kubectl('get', 'pods', '-l', 'app=hello', '-o', 'jsonpath={.items[0].metadata.name}');
+      const local = join(folder, `copied-${release}`);
+      writeFileSync(`${local}.in`, 'cargo\n'.repeat(50_000));
+      kubectl('cp', `${local}.in`, `${pod}:/tmp/cargo`);
+      kubectl('cp', `${pod}:/tmp/cargo`, `${local}.out`);
+      assert.equal(readFileSync(`${local}.out`, 'utf8'), readFileSync(`${local}.in`, 'utf8'));
+    });
+
+    test(`kubectl ${release}: port-forward, scale, set image, undo, edit, explain and the rest`, async () => {
+      const forward = spawn(
+        'nsenter',
+        [`--net=/run/netns/${machine.namespace}`, path, '-n', namespace, 'port-forward', 'svc/hello', '18080:80'],
+        {
+          env: { ...process.env, KUBECONFIG: kubeconfig },
+          stdio: 'ignore',
+        },
+      );
+      try {
+        await eventually(
+          () => run('/bin/busybox', ['wget', '-q', '-O', '-', 'http://127.0.0.1:18080/']),
+          (page) => page.includes('Hello from a coracle'),
+          'the forwarded port',
+        );
+      } finally {
+        forward.kill();
+      }
+      kubectl('scale', 'deployment/hello', '--replicas=3');
+      kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
+      assert.equal(kubectl('get', 'deployment', 'hello', '-o', 'jsonpath={.status.readyReplicas}'), '3');
+      kubectl('set', 'image', 'deployment/hello', 'web=docker.io/library/nowhere:1');
+      await eventually(
+        () => kubectl('get', 'pods'),
+        (list) => /ErrImagePull|ImagePullBackOff/.test(list),
+        'a Pod that cannot pull',
+      );
+      kubectl('rollout', 'undo', 'deployment/hello');
+      kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
+      assert.equal(
+        kubectl('get', 'deployment', 'hello', '-o', 'jsonpath={.spec.template.spec.containers[0].image}'),
+        image,
+      );
+      run(path, ['-n', namespace, 'edit', 'configmap', 'hello-page'], {
+        env: { KUBE_EDITOR: "sed -i 's/greeting: .*/greeting: Edited/'" },
+      });
+      assert.equal(kubectl('get', 'configmap', 'hello-page', '-o', 'jsonpath={.data.greeting}'), 'Edited');
+      await eventually(
+        () => kubectl('exec', 'deploy/hello', '--', 'cat', '/etc/hello/greeting'),
+        (text) => text === 'Edited',
+        'the edited ConfigMap in the running Pod',
+      );
+      assert.match(kubectl('explain', 'deployment.spec.strategy'), /rollingUpdate/);
+      assert.equal(kubectl('auth', 'can-i', 'create', 'pods').trim(), 'yes');
+      assert.throws(() => kubectl('auth', 'can-i', 'create', 'pods', '--as=nobody'), /no/);
+      assert.match(kubectl('api-resources', '--api-group=apps'), /deployments +deploy +apps\/v1 +true +Deployment/);
+      assert.match(kubectl('get', 'all'), /service\/hello/);
+      assert.match(kubectl('get', 'events'), /ScalingReplicaSet/);
+    });
+
+    test(`kubectl ${release}: names, cluster IP and node port answer; a Pod reads the API with its own token`, async () => {
+      const [address, nodePort] = kubectl(
+        'get',
+        'service',
+        'hello',
+        '-o',
+        'jsonpath={.spec.clusterIP} {.spec.ports[0].nodePort}',
+      ).split(' ');
+      const fromPod = (url: string) => kubectl('exec', 'deploy/hello', '--', 'wget', '-q', '-O', '-', url);
+      assert.match(fromPod('http://hello/'), /Hello from a coracle/);
+      assert.match(fromPod(`http://hello.${namespace}.svc.cluster.local/`), /Hello from a coracle/);
+      assert.match(fromPod(`http://192.168.77.1:${nodePort}/`), /Hello from a coracle/);
+      for (const url of [`http://${address}/`, `http://192.168.77.1:${nodePort}/`])
+        assert.match(run('/bin/busybox', ['wget', '-q', '-O', '-', url]), /Hello from a coracle/);
+      assert.match(
+        kubectl('exec', 'deploy/hello', '--', 'nslookup', 'kubernetes.default.svc.cluster.local'),
+        /10\.96\.0\.1\b/,
+      );
+
+      kubectl('create', 'role', 'reader', '--verb=list', '--resource=pods');
+      kubectl('create', 'rolebinding', 'reader', '--role=reader', `--serviceaccount=${namespace}:default`);
+      const client = kubectl('get', 'pods', '-l', 'app=hello', '-o', 'jsonpath={.items[0].metadata.name}');
+      kubectl('cp', path, `${client}:/tmp/kubectl`);
+      const listed = kubectl(
+        'exec',
+        client,
+        '--',
+        'sh',
+        '-c',
+        'KUBERNETES_SERVICE_HOST=kubernetes.default.svc /tmp/kubectl get pods',
+      );
+      assert.match(listed, /hello-[a-z0-9]+-[a-z0-9]+ +1\/1 +Running/);
+      assert.throws(
+        () => kubectl('exec', client, '--', '/tmp/kubectl', 'get', 'secrets'),
+        /forbidden.*cannot list resource "secrets"/s,
+      );
+    });
+
+    test(`kubectl ${release}: what is deleted goes, with all it owns`, async () => {
+      kubectl('delete', 'deployment', 'hello');
+      await eventually(
+        () => kubectl('get', 'pods', '-l', 'app=hello'),
+        (list) => list === '',
+        'the Deployment´s Pods gone',
+      );
+      run(path, ['delete', 'namespace', namespace, '--timeout=90s']);
+      assert.throws(() => run(path, ['get', 'namespace', namespace]), /NotFound/);
+    });
+  }
+
+  describe('killed and started again', () => {
+    const kubectl = (...words: string[]) => run(releases.at(-1)!.path, words);
+    const containers = () =>
+      kubectl(
+        'get',
+        'pods',
+        '-l',
+        'app=hello',
+        '-o',
+        'jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount}{"\\n"}{end}',
+      );
+
+    test('kill -9 of the node, of the control plane, of both: the same cluster, and the same containers', async () => {
+      kubectl('apply', '-f', 'examples/01-hello/');
+      kubectl('rollout', 'status', 'deployment/hello', '--timeout=90s');
+      const before = containers();
+      assert.equal(before.trim().split('\n').length, 2);
+      for (const victims of [['node'], ['control-plane'], ['control-plane', 'node']]) {
+        for (const name of victims) process.kill(pidOf(name), 'SIGKILL');
+        coracle('up', '--detach', '--no-install');
+        await eventually(
+          () => kubectl('get', 'nodes'),
+          (list) => / Ready /.test(list),
+          'the node Ready again',
+        );
+        assert.equal(containers(), before, `after kill -9 of ${victims.join(' and ')}`);
+        assert.match(
+          run('/bin/busybox', [
+            'wget',
+            '-q',
+            '-O',
+            '-',
+            `http://${kubectl('get', 'svc', 'hello', '-o', 'jsonpath={.spec.clusterIP}')}/`,
+          ]),
+          /Hello from a coracle/,
+        );
+      }
+      kubectl('scale', 'deployment/hello', '--replicas=1');
+      await eventually(containers, (list) => list.trim().split('\n').length === 1, 'work goes on');
+    });
+  });
+});
