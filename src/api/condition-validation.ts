@@ -1,5 +1,13 @@
 /** Conditions of the common form (meta/v1 `Condition`) in a status: one a type, each complete. */
-import { type FieldError, type FieldPath, duplicate, invalid, notSupported, required, tooLong } from '../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from '../apimachinery/field-error.ts';
 import type { Condition } from '../apimachinery/gen/meta-v1.ts';
 import { byteLength, regexMessage } from '../apimachinery/names.ts';
 import { validateNonNegative, validateQualifiedName } from './validation.ts';
@@ -30,8 +38,15 @@ function validateReason(at: FieldPath, reason: string): FieldError[] {
   if (reason === '') return [required(at, 'must be set')];
   const errors: FieldError[] = [];
   if (!reasonPattern.test(reason)) {
-    const rule = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'";
-    errors.push(invalid(at, reason, regexMessage(rule, reasonFormat, 'my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB')));
+    const rule =
+      "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'";
+    errors.push(
+      invalid(
+        at,
+        reason,
+        regexMessage(rule, reasonFormat, 'my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB'),
+      ),
+    );
   }
   return byteLength(reason) > longest.reason ? [...errors, tooLong(at, longest.reason)] : errors;
 }

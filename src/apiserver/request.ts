@@ -68,7 +68,8 @@ export type ResponseBody =
   | { readonly kind: 'object'; readonly object: unknown }
   /** Encoded bytes, in order; `contentType` is in the headers. */
   | { readonly kind: 'bytes'; readonly chunks: readonly Uint8Array[] }
-  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+  /** `live`: each chunk leaves as it comes, and nothing is compressed on the way (logs that are followed, answers of backends). */
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array>; readonly live?: boolean | undefined }
   /** A watch; each transport frames the events itself. */
   | { readonly kind: 'watch'; readonly events: AsyncIterable<WatchFrame> }
   /** The connection was taken over (upgrade); nothing more to send. */

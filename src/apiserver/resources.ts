@@ -11,6 +11,7 @@ import { builtinResources, builtinSchema } from '../api/schema.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
 import type { ResourceRow, SelectorRow, SubresourceRow, TypeSchema } from '../apimachinery/schema.ts';
+import { deprecationWarning } from './deprecation.ts';
 import { fieldReader } from './watch-cache/selectable-fields.ts';
 
 /** What all served versions of one resource have in common. */
@@ -41,6 +42,8 @@ export interface ServedResource {
   /** Between this version and the hub; absent for the hub itself. */
   readonly conversion: Conversion | undefined;
   readonly selectors: SelectorRow | undefined;
+  /** What clients are warned of, if anything. */
+  readonly deprecation: string | undefined;
 }
 
 export interface ResourceConfig {
@@ -105,6 +108,7 @@ function serve(row: ResourceRow, rows: readonly ResourceRow[], known: Map<string
     stored,
     conversion: stored === undefined || stored.hub === row ? undefined : conversionTo(stored.hub, row),
     selectors: selectorsOf(row),
+    deprecation: deprecationWarning(row),
   };
 }
 

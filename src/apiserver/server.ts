@@ -15,6 +15,7 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
+import { componentStatusesHandler } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
@@ -133,8 +134,10 @@ class Server implements ApiServer {
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
     });
-    this.#handlers = new Map([
+    const storeOpen = async () => void (await apiStore.store.size());
+    this.#handlers = new Map<string, Handler>([
       ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
+      ['/v1/componentstatuses', componentStatusesHandler([{ name: 'etcd-0', check: storeOpen }])],
       ...(security.handlers ?? []),
     ]);
     const flowControl = inFlightControl(options.inFlight);
@@ -165,7 +168,7 @@ class Server implements ApiServer {
     this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
     this.#health = new HealthChecks({
       ready: () => this.ready(),
-      storeOpen: async () => void (await apiStore.store.size()),
+      storeOpen,
     });
     this.#paths.set('/version', versionHandler);
     this.#paths.set(

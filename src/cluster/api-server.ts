@@ -18,6 +18,8 @@ import {
   loopbackUser,
   startHttpServer,
 } from '../apiserver/index.ts';
+import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-connections.ts';
+import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
 import { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
@@ -62,6 +64,8 @@ export interface ComposedApiServerOptions {
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
   readonly eventTtlSeconds?: number | undefined;
+  /** How kubelets are called: with which certificate, and what theirs must be. */
+  readonly kubelet?: KubeletClientOptions | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
 }
@@ -176,7 +180,20 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         admission: () => admission,
         tokenRequest: { client, random, signer: trust.tokens, apiAudiences: [trust.issuer] },
       });
-      return { authenticate: (request) => authentication.authenticate(request), authorizer, admission, handlers };
+      const proxies = nodeProxyHandlers({
+        client,
+        clock,
+        random,
+        log,
+        kubelet: options.kubelet,
+        authorizer: () => authorizer,
+      });
+      return {
+        authenticate: (request) => authentication.authenticate(request),
+        authorizer,
+        admission,
+        handlers: new Map([...handlers, ...proxies]),
+      };
     },
   });
 }

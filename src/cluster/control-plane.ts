@@ -85,8 +85,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
+  const kubeletClient = pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']);
   const apiServer = await startApiServer({
     ...options,
+    kubelet: {
+      credentials: () => ({ certificate: kubeletClient.certificatePem, key: kubeletClient.keyPem }),
+      authority: () => pki.authority.certificatePem,
+      // Addresses first: names of nodes need not be known to any name server.
+      preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
+    },
     trust: {
       clientCaPem: pki.authority.certificatePem,
       serving,

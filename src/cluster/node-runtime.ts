@@ -14,9 +14,8 @@ import type { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { importImages } from './images.ts';
 import type { NodeProcessOptions } from './node-process.ts';
-import { type PrivateContainerd, startContainerd } from './private-containerd.ts';
+import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
 import { processGone } from './processes.ts';
-import { findProgram } from './requirements.ts';
 
 export interface NodeRuntime {
   readonly connection: ContainerRuntime;
@@ -51,17 +50,10 @@ export async function openNodeRuntime(options: NodeProcessOptions, components: C
 }
 
 function startPrivate({ directory, machine, clock }: NodeProcessOptions): Promise<PrivateContainerd> {
-  const program = findProgram(machine, 'containerd');
-  if (!program)
-    throw new CommandError(
-      'containerd is not installed on this machine.',
-      'Run coracle up without --no-install, or use --runtime simulated.',
-    );
-  // Kept in folders of their own, that nobody else can read: Secrets are mounted below.
+  // Nobody else may look into these: Secrets are mounted below.
   for (const folder of [directory.kubeletRoot, directory.podLogs, directory.staticPods])
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o750 });
-  const environment = { ...machine.environment, PATH: [...machine.path, '/usr/sbin', '/sbin'].join(':') };
-  return startContainerd(directory, { clock, program, pauseImage: pauseImageReference, environment });
+  return startPrivateContainerd(directory, { clock, machine });
 }
 
 /** Imported from our own bytes, so that nothing is pulled to start a node. */

@@ -6,8 +6,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
+import { pauseImageReference } from '../kubelet/images/pause-image.ts';
 import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
+import type { ThisMachine } from './machine.ts';
 import { rotate } from './process-log.ts';
 import {
   forgetProcess,
@@ -17,7 +19,7 @@ import {
   startDetached,
   stopProcess,
 } from './processes.ts';
-import { cniPluginFolder } from './requirements.ts';
+import { cniPluginFolder, findProgram } from './requirements.ts';
 
 export interface PrivateContainerd {
   readonly socket: string;
@@ -28,13 +30,11 @@ export interface PrivateContainerd {
 
 export interface ContainerdOptions {
   readonly clock: Clock;
-  readonly program: string;
-  readonly pauseImage: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly machine: ThisMachine;
 }
 
 /** Takes over the one that already runs, or starts it, and resolves once its socket answers. */
-export async function startContainerd(
+export async function startPrivateContainerd(
   directory: DataDirectory,
   options: ContainerdOptions,
 ): Promise<PrivateContainerd> {
@@ -46,16 +46,23 @@ export async function startContainerd(
   // One that runs and does not answer is still starting, or stuck for a while: a second one beside it would do harm.
   const running = runningProcess(directory.run, 'containerd');
   if (running) return answering(running, { socket, logFile, clock: options.clock });
+  const { clock, machine } = options;
+  const program = findProgram(machine, 'containerd');
+  if (!program)
+    throw new CommandError(
+      'containerd is not installed on this machine.',
+      'Run coracle up without --no-install, or use --runtime simulated.',
+    );
   const configFile = join(directory.node, 'containerd.toml');
-  writeFileSync(configFile, containerdConfig(directory, socket, options.pauseImage));
+  writeFileSync(configFile, containerdConfig(directory, socket));
   rotate(logFile);
   const identity = startDetached(directory.run, 'containerd', {
-    command: options.program,
+    command: program,
     arguments: ['--config', configFile],
-    environment: options.environment,
+    environment: { ...machine.environment, PATH: [...machine.path, '/usr/sbin', '/sbin'].join(':') },
     logFile,
   });
-  return answering(identity, { socket, logFile, clock: options.clock });
+  return answering(identity, { socket, logFile, clock });
 }
 
 const answerTimeoutMs = 20_000;
@@ -118,7 +125,7 @@ function appArmorWorks(): boolean {
 }
 
 /** Version 2 of the format is read by containerd 1.6, 1.7 and 2.x alike. */
-function containerdConfig(directory: DataDirectory, socket: string, pauseImage: string): string {
+function containerdConfig(directory: DataDirectory, socket: string): string {
   const text = (value: string) => JSON.stringify(value);
   return `# Written by coracle up; changes are lost.
 version = 2
@@ -129,7 +136,8 @@ state = ${text(join(directory.state, 'containerd', 'state'))}
 [ttrpc]
   address = ${text(`${socket}.ttrpc`)}
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = ${text(pauseImage)}
+  sandbox_image = ${text(pauseImageReference)}
+  netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   disable_apparmor = ${!appArmorWorks()}

@@ -9,13 +9,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
-import { DataDirectoryLockedError, lockDirectory } from '../storage/lmdb/directory-lock.ts';
+import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../storage/lmdb/directory-lock.ts';
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { clusterDomain, nameServerAddress } from './addons.ts';
-import { clusterPki, keyFolder } from './cluster-pki.ts';
+import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import { Components } from './components.ts';
-import { adminKubeconfig, startControlPlane } from './control-plane.ts';
+import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
 import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
@@ -27,7 +27,14 @@ import { processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
 import { installRequirements, missingRequirements } from './requirements.ts';
-import { type ClusterSettings, readSettings, settle, type UpOptions, writeSettings } from './up-settings.ts';
+import {
+  type ClusterSettings,
+  type ListenAddress,
+  readSettings,
+  settle,
+  type UpOptions,
+  writeSettings,
+} from './up-settings.ts';
 
 export interface Surroundings {
   readonly clock: Clock;
@@ -47,7 +54,7 @@ const readyWithinMs = 120_000;
 
 /**
  * Resolves once the node is Ready; rejects with a `CommandError` for what a person can do something about. An aborted `signal` ends
- * the wait, and what has been started by then; its reason is the `Ending`.
+ * the wait and what has been started by then; its reason is the `Ending`.
  */
 export async function startCluster(
   options: UpOptions,
@@ -59,9 +66,17 @@ export async function startCluster(
     await cluster.start(signal);
     return cluster;
   } catch (error) {
-    await cluster.stop(signal.aborted ? (signal.reason as Ending) : 'what was started');
+    await cluster.stop(signal.aborted ? (signal.reason as Ending) : 'undo');
     throw error;
   }
+}
+
+/** What all steps of one start share. */
+interface Place {
+  readonly directory: DataDirectory;
+  readonly settings: ClusterSettings;
+  readonly nodeIp: string | undefined;
+  readonly log: Log;
 }
 
 class Cluster implements StartedCluster {
@@ -69,8 +84,9 @@ class Cluster implements StartedCluster {
   readonly #surroundings: Surroundings;
   /** Ends in reverse order what has been started. */
   readonly #started = new AsyncDisposableStack();
+  #lock: DirectoryLock | undefined;
   #directory: DataDirectory | undefined;
-  #hadRuntime = false;
+  #adoptedRuntime = false;
 
   constructor(options: UpOptions, surroundings: Surroundings) {
     this.#options = options;
@@ -78,35 +94,187 @@ class Cluster implements StartedCluster {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const options = this.#options;
-    const { machine, clock, report } = this.#surroundings;
-    const directory = openDataDirectory(options.dataDir ?? defaultDataDirectory(machine));
-    const lock = await lockCluster(directory);
-    this.#started.defer(() => lock.release());
-    const settings = settle(options, readSettings(directory), machine.nodeName);
-    const kubeconfigFile = options.kubeconfig ?? directory.kubeconfig;
-    checkRights(settings, machine);
-    checkKubeconfig(kubeconfigFile);
-    await checkPort(settings);
-    this.#prepareMachine(settings);
+    const { machine, clock, report, random } = this.#surroundings;
+    const place = await this.#prepare();
+    signal.throwIfAborted();
+    const { directory, settings } = place;
     this.#directory = directory;
-    this.#hadRuntime = runningProcess(directory.run, 'containerd') !== undefined;
+    this.#adoptedRuntime = runningProcess(directory.run, 'containerd') !== undefined;
     writeSettings(directory, settings);
     recordProcess(directory.run, 'control-plane', process.pid);
     this.#started.defer(() => forgetProcess(directory.run, 'control-plane'));
-
-    const log = processLog({ file: join(directory.run, 'control-plane.log') });
-    const nodeIp = nodeAddress();
-    const supervisor = this.#startNodeProcess(settings, { directory, nodeIp, log });
-    await this.#step(`control plane at ${serverOf(settings)}`, () =>
-      this.#startServer(settings, { directory, nodeIp, log }),
-    );
-    const pki = clusterPki(keyFolder(directory.pki), { clock, random: this.#surroundings.random, keys: systemKeys });
+    const pki = clusterPki(keyFolder(directory.pki), { clock, random, keys: systemKeys });
+    // The node's process takes its time to start and waits for the server by itself, so both begin at once.
+    const node = this.#startNodeProcess(place, pki);
+    const server = await this.#step(`control plane at ${serverOf(settings)}`, () => this.#startServer(place));
     const kubeconfig = adminKubeconfig(pki, serverOf(settings));
-    writeKubeconfig(kubeconfigFile, kubeconfig);
+    const kubeconfigFile = writeKubeconfig(this.#options.kubeconfig ?? directory.kubeconfig, kubeconfig);
+    await this.#step(`node ${settings.nodeName} Ready`, (note) => {
+      const waiting = { nodeName: settings.nodeName, sinceMs: node.startedMs, withinMs: readyWithinMs };
+      return Promise.race([node.failed, nodeReady(server.admin, { ...waiting, clock, signal, note })]);
+    });
+    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
+    if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
+    report({ kind: 'ready', next: [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'] });
   }
 
-  async stop(ending: Ending | 'what was started'): Promise<void> {
-    await this.#started.disposeAsync();
+  async stop(ending: Ending | 'undo'): Promise<void> {
+    try {
+      await this.#started.disposeAsync();
+      const tearDown = ending === 'everything' || (ending === 'undo' && !this.#adoptedRuntime);
+      if (this.#directory && tearDown) await tearDownNode(this.#directory, this.#surroundings);
+    } finally {
+      // Held until the very end: nobody starts anew among what is just being taken down.
+      await this.#lock?.release();
+    }
   }
+
+  /** Everything that can be refused. */
+  async #prepare(): Promise<Place> {
+    const options = this.#options;
+    const { machine } = this.#surroundings;
+    const directory = openDataDirectory(options.dataDir ?? defaultDataDirectory(machine));
+    this.#lock = await lockCluster(directory);
+    const settings = settle(options, readSettings(directory), machine.nodeName);
+    const nodeIp = nodeAddress();
+    checkRights(settings, machine);
+    checkAddress(settings, nodeIp);
+    checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
+    await checkPort(settings.listen);
+    await this.#install(settings);
+    return { directory, settings, nodeIp, log: processLog({ file: join(directory.run, 'control-plane.log') }) };
+  }
+
+  async #install(settings: ClusterSettings): Promise<void> {
+    if (settings.runtime === 'simulated') return;
+    const { machine, report } = this.#surroundings;
+    const missing = missingRequirements(machine, settings.containerRuntimeEndpoint !== undefined);
+    if (missing.length === 0) return;
+    if (this.#options.install === false)
+      throw new CommandError(
+        `missing on this machine: ${missing.map((one) => one.package).join(', ')}, and --no-install was given.`,
+        `Install them (apt-get install ${missing.map((one) => one.package).join(' ')}), or use --runtime simulated.`,
+      );
+    await this.#step('packages', async () =>
+      installRequirements(machine, missing, (text) => report({ kind: 'say', text: `  ${text}` })),
+    );
+  }
+
+  #startNodeProcess({ directory, settings, nodeIp, log }: Place, pki: ClusterPki) {
+    const { clock, machine } = this.#surroundings;
+    const supervisor = new NodeSupervisor({ directory, machine, clock, log });
+    const node = supervisor.start({
+      version: serverVersion.gitVersion,
+      server: serverOf(settings),
+      nodeName: settings.nodeName,
+      nodeIp,
+      runtime: settings.runtime,
+      containerRuntimeEndpoint: settings.containerRuntimeEndpoint,
+      clusterDns: nameServerAddress(settings.serviceCidrs[0] ?? ''),
+      clusterDomain,
+      serviceCidrs: settings.serviceCidrs,
+      clusterCidrs: settings.clusterCidrs,
+      ...nodeKeys(pki, settings.nodeName, [...(nodeIp ? [nodeIp] : []), '127.0.0.1']),
+    });
+    this.#started.defer(() => supervisor.stop());
+    const components = new Components(clock, log);
+    this.#started.defer(() => components.stop());
+    components.run('node process', (signal) => supervisor.keepRunning(signal));
+    return node;
+  }
+
+  async #startServer({ directory, settings, nodeIp, log }: Place): Promise<ControlPlane> {
+    const { clock, random, machine } = this.#surroundings;
+    const store = await openLmdbStore({ path: directory.store, codec: bufferCodec, clock, log }).catch((error) => {
+      throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
+    });
+    this.#started.defer(() => store.close());
+    const { listen } = settings;
+    const everywhere = listen.host === '0.0.0.0' || listen.host === '::';
+    // Endpoints refuse loopback, and Pods could not reach it: the server listens on the machine's own address too.
+    const own = nodeIp && !everywhere && listen.host !== nodeIp ? [{ host: nodeIp, port: listen.port }] : [];
+    const controlPlane = await startControlPlane({
+      store: { kind: 'bytes', store },
+      clock,
+      random,
+      keys: systemKeys,
+      keyFiles: keyFolder(directory.pki),
+      log,
+      listen: [listen, ...own],
+      advertiseAddress: nodeIp,
+      hostname: machine.nodeName,
+      serviceCidrs: settings.serviceCidrs,
+      clusterCidrs: settings.clusterCidrs,
+      addons: settings.runtime !== 'simulated',
+    }).catch((error) => {
+      throw error.code === 'EADDRINUSE' ? portInUse(listen) : error;
+    });
+    this.#started.defer(() => controlPlane.close());
+    return controlPlane;
+  }
+
+  async #step<T>(step: string, work: (note: (text: string) => void) => Promise<T>): Promise<T> {
+    const { clock, report } = this.#surroundings;
+    const startedMs = clock.monotonic();
+    report({ kind: 'begin', step });
+    const result = await work((text) => report({ kind: 'note', text }));
+    report({ kind: 'done', step, tookMs: clock.monotonic() - startedMs });
+    return result;
+  }
+}
+
+/** How clients on this machine reach the server. */
+function serverOf({ listen }: ClusterSettings): string {
+  const host = listen.host === '0.0.0.0' ? '127.0.0.1' : listen.host === '::' ? '::1' : listen.host;
+  return `https://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+}
+
+async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {
+  try {
+    return await lockDirectory(directory.run, process.pid);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryLockedError)) throw error;
+    throw new CommandError(
+      `a cluster already runs on ${directory.root} (process ${error.pid}).`,
+      'See it with `coracle status`, stop it with `coracle down`, or choose another folder with --data-dir.',
+    );
+  }
+}
+
+function checkRights(settings: ClusterSettings, machine: ThisMachine): void {
+  if (settings.runtime === 'simulated' || machine.isRoot) return;
+  throw new CommandError(
+    'a node that runs containers needs root.',
+    'Run it as root (sudo ./coracle up), or use --runtime simulated.',
+  );
+}
+
+function checkAddress(settings: ClusterSettings, nodeIp: string | undefined): void {
+  if (settings.runtime === 'simulated' || nodeIp !== undefined) return;
+  throw new CommandError(
+    'this machine has no address but loopback, and Pods could not reach the API server.',
+    'Connect it to a network, give it an address (ip addr add 10.255.255.1/32 dev lo), or use --runtime simulated.',
+  );
+}
+
+/** Asked before anything is started; the server itself finds out again. */
+function checkPort(address: ListenAddress): Promise<void> {
+  return new Promise((done, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') return reject(portInUse(address));
+      const reason = error.code === 'EADDRNOTAVAIL' ? 'this machine has no such address' : error.message;
+      reject(
+        new CommandError(`cannot listen on ${address.host} port ${address.port}: ${reason}.`, 'Give another --listen.'),
+      );
+    });
+    server.listen({ ...address, exclusive: true }, () => server.close(() => done()));
+  });
+}
+
+function portInUse({ host, port }: ListenAddress): CommandError {
+  return new CommandError(
+    `port ${port} of ${host} is in use by another program.`,
+    `Stop it (find it with: ss -ltnp 'sport = :${port}'), or choose another with --listen ${host}:${port === 6443 ? 7443 : port + 1}.`,
+  );
 }

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFlags } from '../serving/flags.ts';
-import { controllerManagerFlags, controllerManagerOptions, controllers, isEnabled, unknownControllers } from './controllers.ts';
+import {
+  controllerManagerFlags,
+  controllerManagerOptions,
+  controllers,
+  isEnabled,
+  unknownControllers,
+} from './controllers.ts';
 import { implementations } from './implementations.ts';
 
 const entry = (name: string) => controllers.find((one) => one.name === name)!;
 
-const selections: readonly { readonly selection: readonly string[]; readonly name: string; readonly enabled: boolean }[] = [
+const selections: readonly {
+  readonly selection: readonly string[];
+  readonly name: string;
+  readonly enabled: boolean;
+}[] = [
   { selection: ['*'], name: 'deployment-controller', enabled: true },
   { selection: ['*'], name: 'bootstrap-signer-controller', enabled: false },
   { selection: ['*', 'bootstrapsigner'], name: 'bootstrap-signer-controller', enabled: true },
@@ -28,11 +38,16 @@ test('an unknown controller is named', () => {
 
 test('every implementation has a name of the table', () => {
   const known = new Set(controllers.map(({ name }) => name));
-  assert.deepEqual(Object.keys(implementations).filter((name) => !known.has(name)), []);
+  assert.deepEqual(
+    Object.keys(implementations).filter((name) => !known.has(name)),
+    [],
+  );
 });
 
 test('without flags the documents and the release set the defaults', () => {
-  const { nodeLifecycle, nodeIpam, terminatedPodThreshold } = controllerManagerOptions(parseFlags(controllerManagerFlags, []).values);
+  const { nodeLifecycle, nodeIpam, terminatedPodThreshold } = controllerManagerOptions(
+    parseFlags(controllerManagerFlags, []).values,
+  );
   assert.deepEqual(nodeLifecycle, {
     monitorPeriodMs: 5000,
     monitorGraceMs: 40_000,

@@ -4,11 +4,15 @@
  */
 import { legacyTokenClaims } from '../pki/service-account-token.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
+import { runBootstrapSignerController } from './bootstrap-signer/bootstrap-signer-controller.ts';
 import { runCertificateApprovingController } from './certificatesigningrequest/approving-controller.ts';
 import { runCertificateCleanerController } from './certificatesigningrequest/cleaner-controller.ts';
 import { runCertificateSigningController } from './certificatesigningrequest/signing-controller.ts';
+import { runClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
+import { runCronJobController } from './cronjob/cronjob-controller.ts';
 import { runDaemonSetController } from './daemonset/daemonset-controller.ts';
 import { runDeploymentController } from './deployment/deployment-controller.ts';
+import { runDisruptionController } from './disruption/disruption-controller.ts';
 import { runEndpointsController } from './endpoints/endpoints-controller.ts';
 import { runEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 import { runGarbageCollectorController } from './garbage-collector/garbage-collector-controller.ts';
@@ -17,13 +21,18 @@ import { runNamespaceController } from './namespace/namespace-controller.ts';
 import { runNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { runNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import type { ControllerManagerOptions } from './options.ts';
+import { runPersistentVolumeProtectionController } from './persistentvolume-protection/persistentvolume-protection-controller.ts';
+import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection/persistentvolumeclaim-protection-controller.ts';
 import { runPodGarbageCollectorController } from './pod-garbage-collector/pod-garbage-collector-controller.ts';
 import { runReplicaSetController } from './replicaset/replicaset-controller.ts';
 import { runReplicationControllerController } from './replicationcontroller/replicationcontroller-controller.ts';
 import { runRootCACertificatePublisherController } from './root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts';
 import { runServiceAccountController } from './serviceaccount/serviceaccount-controller.ts';
 import { runServiceAccountTokenController } from './serviceaccount-token/serviceaccount-token-controller.ts';
+import { runStatefulSetController } from './statefulset/statefulset-controller.ts';
 import { runTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
+import { runTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
+import { runTtlController } from './ttl/ttl-controller.ts';
 import { runTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 export interface Implementation {
@@ -52,6 +61,8 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   plain('replicaset-controller', 'replicaset-controller', runReplicaSetController),
   plain('replicationcontroller-controller', 'replication-controller', runReplicationControllerController),
   plain('daemonset-controller', 'daemon-set-controller', runDaemonSetController),
+  plain('statefulset-controller', 'statefulset-controller', runStatefulSetController),
+  plain('cronjob-controller', 'cronjob-controller', runCronJobController),
   plain('job-controller', 'job-controller', runJobController),
   plain('ttl-after-finished-controller', 'ttl-after-finished-controller', runTtlAfterFinishedController),
   plain('endpoints-controller', 'endpoint-controller', runEndpointsController),
@@ -70,6 +81,21 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
       workers: workers?.['garbage-collector-controller'],
     }),
   ),
+  plain('disruption-controller', 'disruption-controller', runDisruptionController),
+  plain(
+    'clusterrole-aggregation-controller',
+    'clusterrole-aggregation-controller',
+    runClusterRoleAggregationController,
+  ),
+  plain('ttl-controller', 'ttl-controller', runTtlController),
+  plain('bootstrap-signer-controller', 'bootstrap-signer', runBootstrapSignerController),
+  plain('token-cleaner-controller', 'token-cleaner', runTokenCleanerController),
+  plain(
+    'persistentvolumeclaim-protection-controller',
+    'pvc-protection-controller',
+    runPersistentVolumeClaimProtectionController,
+  ),
+  plain('persistentvolume-protection-controller', 'pv-protection-controller', runPersistentVolumeProtectionController),
   of('serviceaccount-controller', 'service-account-controller', (context) => runServiceAccountController(context)),
   of(
     'serviceaccount-token-controller',

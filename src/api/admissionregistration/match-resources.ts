@@ -11,7 +11,9 @@ import type {
 } from '../gen/admissionregistration-v1.ts';
 
 /** Both selectors and the policy, the same for webhooks and for the policies' `MatchResources`. */
-export function matchDefaults(match: Draft<Pick<MatchResources, 'matchPolicy' | 'namespaceSelector' | 'objectSelector'>>): void {
+export function matchDefaults(
+  match: Draft<Pick<MatchResources, 'matchPolicy' | 'namespaceSelector' | 'objectSelector'>>,
+): void {
   fillAbsent(match, 'matchPolicy', 'Equivalent');
   fillAbsent(match, 'namespaceSelector', {});
   fillAbsent(match, 'objectSelector', {});

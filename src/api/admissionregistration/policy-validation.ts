@@ -2,13 +2,7 @@
 import { type FieldError, type FieldPath, forbidden, invalid, required } from '../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../apimachinery/labels.ts';
 import { dns1035Label, dns1123Subdomain, pathSegmentName } from '../../apimachinery/names.ts';
-import type {
-  MatchCondition,
-  MatchResources,
-  ParamKind,
-  ParamRef,
-  Variable,
-} from '../gen/admissionregistration-v1.ts';
+import type { MatchCondition, MatchResources, ParamKind, ParamRef, Variable } from '../gen/admissionregistration-v1.ts';
 import { refused, validateRequired, validateRequiredEnum } from '../validation.ts';
 import { failurePolicies, validateMatchConditions, validateMatchResources } from './rule-validation.ts';
 

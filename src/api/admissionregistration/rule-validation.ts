@@ -1,5 +1,13 @@
 /** Which requests a webhook or policy matches: operations, groups, versions and resources, where `*` stands alone. */
-import { type FieldError, type FieldPath, duplicate, invalid, notSupported, required, tooMany } from '../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  required,
+  tooMany,
+} from '../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../apimachinery/labels.ts';
 import { pathSegmentName } from '../../apimachinery/names.ts';
 import type {
@@ -98,8 +106,7 @@ function validateNamedRule(at: FieldPath, rule: NamedRuleWithOperations): FieldE
 
 /** Their expressions are taken as they are. */
 export function validateMatchConditions(at: FieldPath, conditions: readonly MatchCondition[]): FieldError[] {
-  const errors =
-    conditions.length > mostMatchConditions ? [tooMany(at, conditions.length, mostMatchConditions)] : [];
+  const errors = conditions.length > mostMatchConditions ? [tooMany(at, conditions.length, mostMatchConditions)] : [];
   const names = new Set<string>();
   for (const [index, { name = '', expression = '' }] of conditions.entries()) {
     const here = at.index(index);

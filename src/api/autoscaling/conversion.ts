@@ -228,26 +228,30 @@ function statusToV2(metric: v1.MetricStatus): v2.MetricStatus {
       object: {
         describedObject: object.target,
         metric: { name: object.metricName, ...selectorOf(object) },
-        current: valueOf(object.currentValue, object.averageValue),
+        current: metricValue(object.currentValue, object.averageValue),
       },
     }),
     ...(pods && {
       pods: {
         metric: { name: pods.metricName, ...selectorOf(pods) },
-        current: valueOf(undefined, pods.currentAverageValue),
+        current: metricValue(undefined, pods.currentAverageValue),
       },
     }),
     ...(resource && {
       resource: {
         name: resource.name,
-        current: valueOf(undefined, resource.currentAverageValue, resource.currentAverageUtilization),
+        current: metricValue(undefined, resource.currentAverageValue, resource.currentAverageUtilization),
       },
     }),
     ...(containerResource && {
       containerResource: {
         name: containerResource.name,
         container: containerResource.container,
-        current: valueOf(undefined, containerResource.currentAverageValue, containerResource.currentAverageUtilization),
+        current: metricValue(
+          undefined,
+          containerResource.currentAverageValue,
+          containerResource.currentAverageUtilization,
+        ),
       },
     }),
     ...(external && {
@@ -256,7 +260,7 @@ function statusToV2(metric: v1.MetricStatus): v2.MetricStatus {
           name: external.metricName,
           ...(external.metricSelector ? { selector: external.metricSelector } : {}),
         },
-        current: valueOf(external.currentValue, external.currentAverageValue),
+        current: metricValue(external.currentValue, external.currentAverageValue),
       },
     }),
   };
@@ -282,10 +286,10 @@ function averageValues(current: v2.MetricValueStatus) {
 
 function targetOf(value?: string, averageValue?: string, averageUtilization?: number): v2.MetricTarget {
   const type = averageUtilization !== undefined ? 'Utilization' : averageValue !== undefined ? 'AverageValue' : 'Value';
-  return { type, ...valueOf(value, averageValue, averageUtilization) };
+  return { type, ...metricValue(value, averageValue, averageUtilization) };
 }
 
-function valueOf(value?: string, averageValue?: string, averageUtilization?: number): v2.MetricValueStatus {
+function metricValue(value?: string, averageValue?: string, averageUtilization?: number): v2.MetricValueStatus {
   return {
     ...(value === undefined ? {} : { value }),
     ...(averageValue === undefined ? {} : { averageValue }),

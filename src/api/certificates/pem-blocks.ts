@@ -88,12 +88,14 @@ function readCertificate(bytes: Buffer): X509Certificate | undefined {
   }
 }
 
-function readRequest(bytes: Buffer): {
-  readonly key: KeyObject;
-  readonly digest: string | null | undefined;
-  readonly body: Buffer;
-  readonly signature: Buffer;
-} | undefined {
+function readRequest(bytes: Buffer):
+  | {
+      readonly key: KeyObject;
+      readonly digest: string | null | undefined;
+      readonly body: Buffer;
+      readonly signature: Buffer;
+    }
+  | undefined {
   const [request, ...more] = derValues(bytes);
   if (!request || more.length > 0) return undefined;
   const [body, algorithm, signature] = derValues(request.content);

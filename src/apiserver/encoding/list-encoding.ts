@@ -14,7 +14,7 @@ export interface ListPage {
   readonly remainingItemCount: number | undefined;
 }
 
-const pieceSize = 256 * 1024;
+const pieceSize = 64 * 1024;
 
 export function listMetadata(page: ListPage): Record<string, unknown> {
   return {

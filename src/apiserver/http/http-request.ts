@@ -1,7 +1,7 @@
 /** An `ApiRequest` of a socket, whichever version of HTTP it speaks. What costs something is made on first use. */
 import type { Readable } from 'node:stream';
 import { badRequest, requestEntityTooLarge, timeout } from '../../apimachinery/status.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { ApiRequest, RequestBody, UpgradeConnection, UserInfo } from '../request.ts';
 
 export interface HttpRequestParts {
@@ -81,7 +81,7 @@ export class Deadlines {
   readonly #timeoutMs: number;
   /** In the order of their due times, for all are equally long. */
   readonly #pending = new Set<{ readonly dueMs: number; expire(): void }>();
-  #armed = false;
+  #timer: Timer | undefined;
 
   constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock;
@@ -92,14 +92,19 @@ export class Deadlines {
   add(expire: () => void): () => void {
     const deadline = { dueMs: this.#clock.monotonic() + this.#timeoutMs, expire };
     this.#pending.add(deadline);
-    if (!this.#armed) this.#arm(this.#timeoutMs);
+    if (!this.#timer) this.#arm(this.#timeoutMs);
     return () => this.#pending.delete(deadline);
   }
 
+  /** Nothing expires any more. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#pending.clear();
+  }
+
   #arm(delayMs: number): void {
-    this.#armed = true;
-    this.#clock.after(delayMs, () => {
-      this.#armed = false;
+    this.#timer = this.#clock.after(delayMs, () => {
+      this.#timer = undefined;
       const nowMs = this.#clock.monotonic();
       for (const deadline of this.#pending) {
         if (deadline.dueMs > nowMs) return this.#arm(deadline.dueMs - nowMs);

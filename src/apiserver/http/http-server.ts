@@ -75,6 +75,7 @@ class NetworkServer {
   readonly #server: Http2SecureServer;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #bodyDeadlines: Deadlines;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #certificates = new WeakMap<TLSSocket, readonly Buffer[]>();
@@ -89,6 +90,7 @@ class NetworkServer {
   private constructor(options: HttpServerOptions) {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
+    this.#bodyDeadlines = new Deadlines(this.#clock, options.bodyTimeoutMs ?? defaultBodyTimeoutMs);
     this.#server = createSecureServer({
       allowHTTP1: true,
       cert: options.certificate,
@@ -123,7 +125,7 @@ class NetworkServer {
     return {
       failure,
       joiner: new FrameJoiner(),
-      bodyDeadlines: new Deadlines(this.#clock, options.bodyTimeoutMs ?? defaultBodyTimeoutMs),
+      bodyDeadlines: this.#bodyDeadlines,
       async respond(request) {
         try {
           return await encodeResponse(request, await options.handle(request));
@@ -146,7 +148,13 @@ class NetworkServer {
     const server = this.#server;
     const failed = (error: unknown) => this.#log.debug('an answer could not be written', { error: String(error) });
     server.on('request', (message, response) => {
-      serveRequest(context, message as unknown as IncomingMessage, response as unknown as ServerResponse).catch(failed);
+      serveRequest(context, message as unknown as IncomingMessage, response as unknown as ServerResponse).catch(
+        (error: unknown) => {
+          failed(error);
+          // Half an answer must not look like a whole one, nor keep its reader waiting.
+          (response as unknown as ServerResponse).destroy();
+        },
+      );
     });
     // Listening for `request` has made Node.js translate HTTP/2 as well; streams are served by our own listener instead.
     server.removeAllListeners('stream');
@@ -236,5 +244,6 @@ class NetworkServer {
     });
     await closed;
     timer.cancel();
+    this.#bodyDeadlines.close();
   }
 }

@@ -76,6 +76,7 @@ async function writeBody(target: Duplex | ServerResponse, body: EncodedBody, joi
   if (body.kind === 'bytes') {
     target.end(body.bytes);
   } else if (body.kind === 'stream') {
+    if ('flushHeaders' in target) target.flushHeaders();
     for await (const chunk of body.chunks) {
       if (target.destroyed) return;
       if (!target.write(chunk)) await drained(target);

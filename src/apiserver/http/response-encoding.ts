@@ -56,7 +56,7 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
       return withLength(response.status, { ...headers, ...gzipHeaders }, compressed);
     }
     case 'stream': {
-      if (!wantsGzip(request)) return { status: response.status, headers, body };
+      if (body.live || !wantsGzip(request)) return { status: response.status, headers, body };
       const chunks = Readable.from(body.chunks).pipe(createGzip({ level: gzipLevel }));
       return { status: response.status, headers: { ...headers, ...gzipHeaders }, body: { kind: 'stream', chunks } };
     }

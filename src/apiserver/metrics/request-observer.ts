@@ -20,6 +20,9 @@ export interface RequestSeries {
   count: number;
 }
 
+/** Combinations of labels that are told apart. */
+const mostSeries = 5000;
+
 /** Seconds, as upstream's histogram of request durations has them. */
 export const durationBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -28,6 +31,7 @@ export const durationBuckets: readonly number[] = [
 export class RequestStatistics implements RequestObserver {
   readonly #clock: Clock;
   readonly #series = new Map<string, RequestSeries>();
+  readonly #other = emptySeries({ component: 'apiserver', verb: 'other' });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -60,6 +64,8 @@ export class RequestStatistics implements RequestObserver {
     const { verb = '', group = '', version = '', resource = '', subresource = '' } = info ?? {};
     const key = `${verb} ${group}/${version}/${resource}/${subresource} ${scope} ${dryRun}`;
     let series = this.#series.get(key);
+    // Whoever asks for what does not exist must not be able to fill the memory with his words.
+    if (!series && this.#series.size >= mostSeries) return this.#other;
     if (!series) {
       const labels = {
         component: 'apiserver',
@@ -71,11 +77,15 @@ export class RequestStatistics implements RequestObserver {
         verb: verbLabel(verb),
         version,
       };
-      series = { labels, codes: new Map(), buckets: new Array(durationBuckets.length + 1).fill(0), sum: 0, count: 0 };
+      series = emptySeries(labels);
       this.#series.set(key, series);
     }
     return series;
   }
+}
+
+function emptySeries(labels: Readonly<Record<string, string>>): RequestSeries {
+  return { labels, codes: new Map(), buckets: new Array(durationBuckets.length + 1).fill(0), sum: 0, count: 0 };
 }
 
 function scopeOf(info: RequestInfo | undefined): string {

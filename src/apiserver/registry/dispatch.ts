@@ -4,6 +4,7 @@
  */
 import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
 import { negotiate } from '../encoding/negotiation.ts';
+import { warningHeader } from '../encoding/replies.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type ServedResource, type ServedResources, subresourceOf } from '../resources.ts';
 import { create } from './create.ts';
@@ -48,7 +49,7 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     if (!resource) throw genericServerResponse({ code: 404, method: request.method });
     const key = handlerKey(info);
     const handler = handlers.get(key);
-    if (handler) return handler(request, info);
+    if (handler) return withDeprecation(resource, await handler(request, info));
     checkAddress(request, info, resource);
     const run = operations.get(key)?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
@@ -56,8 +57,14 @@ export function createDispatcher(options: DispatcherOptions): Handler {
       transforms: info.subresource === '' || updatedParts.has(info.subresource),
       stream: info.verb === 'watch',
     });
-    return run(createOperation(environment, { request, info, resource, output }));
+    return withDeprecation(resource, await run(createOperation(environment, { request, info, resource, output })));
   };
+}
+
+function withDeprecation({ deprecation }: ServedResource, response: ApiResponse): ApiResponse {
+  if (deprecation === undefined) return response;
+  const warnings = [warningHeader([deprecation]).warning, response.headers.warning].filter(Boolean);
+  return { ...response, headers: { ...response.headers, warning: warnings.join(', ') } };
 }
 
 export function handlerKey({ group, version, resource, subresource }: RequestInfo): string {

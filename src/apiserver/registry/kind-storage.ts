@@ -66,6 +66,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       if (cached?.revision === result.revision) return { ok: true, entry: cached };
       const createRevision = result.previous?.createRevision ?? result.revision;
       const entry = cache.entryOf({ key, value, revision: result.revision, createRevision });
+      entry.lend(bare);
       return { ok: true, entry };
     } finally {
       cache.takeBack(value);

@@ -78,7 +78,12 @@ interface PageStart {
   readonly start: string;
 }
 
-function cachedPage({ storage, kind }: Operation, options: ListOptions, { prefix, start }: PageStart): ListPage {
+/** How long one list may keep the loop to itself while it looks for what matches. */
+const sliceMs = 4;
+const sliceEntries = 64;
+
+async function cachedPage(operation: Operation, options: ListOptions, { prefix, start }: PageStart): Promise<ListPage> {
+  const { storage, kind } = operation;
   const { cache } = storage;
   const { selection, limit } = options;
   const { revision } = cache;
@@ -89,20 +94,42 @@ function cachedPage({ storage, kind }: Operation, options: ListOptions, { prefix
     const entries = entry && matchesSelectors(selection, entry) ? [entry] : [];
     return { entries, revision, continue: undefined, remainingItemCount: undefined };
   }
-  const entries: CacheEntry[] = [];
   const everything = selection.labels.empty && selection.fields.empty;
-  let more = false;
+  const all: CacheEntry[] = [];
   cache.visit(start, end, (entry) => {
-    if (!everything && !matchesSelectors(selection, entry)) return true;
-    if (limit > 0 && entries.length === limit) {
-      more = true;
-      return false;
-    }
-    entries.push(entry);
-    return true;
+    all.push(entry);
+    return !everything || limit === 0 || all.length <= limit;
   });
-  const remaining = more && everything ? cache.count(start, end) - entries.length : undefined;
-  return pageOf(entries, { prefix, revision, more, remaining });
+  if (everything) {
+    const more = limit > 0 && all.length > limit;
+    const entries = more ? all.slice(0, limit) : all;
+    const remaining = more ? cache.count(start, end) - limit : undefined;
+    return pageOf(entries, { prefix, revision, more, remaining });
+  }
+  const found = await matching(operation, all, options);
+  const more = limit > 0 && found.length > limit;
+  return pageOf(more ? found.slice(0, limit) : found, { prefix, revision, more, remaining: undefined });
+}
+
+/** Those that match, and one more than the limit if there is one. Others get a turn now and then, for each entry may have to be decoded. */
+async function matching(
+  { environment }: Operation,
+  all: readonly CacheEntry[],
+  options: ListOptions,
+): Promise<CacheEntry[]> {
+  const { clock } = environment;
+  const { selection, limit } = options;
+  const found: CacheEntry[] = [];
+  let sliceEnd = clock.monotonic() + sliceMs;
+  for (let i = 0; i < all.length; i++) {
+    const entry = all[i]!;
+    if (matchesSelectors(selection, entry)) found.push(entry);
+    if (limit > 0 && found.length > limit) break;
+    if (i % sliceEntries !== 0 || clock.monotonic() < sliceEnd) continue;
+    await new Promise<void>((resolve) => clock.soon(resolve));
+    sliceEnd = clock.monotonic() + sliceMs;
+  }
+  return found;
 }
 
 /** From the store, as of an old revision; selectors are applied to page after page until enough is found. */

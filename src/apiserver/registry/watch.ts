@@ -14,7 +14,7 @@ import { partialMetadata } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Representation } from '../watch-cache/cache-event.ts';
 import type { CacheWatcher } from '../watch-cache/cache-watcher.ts';
-import { matchesSelectors, type Selection } from '../watch-cache/selection.ts';
+import type { Selection } from '../watch-cache/selection.ts';
 import { type ListOptions, parseListOptions } from './list-options.ts';
 import type { Operation } from './operation.ts';
 import { reachVersion } from './read.ts';
@@ -65,17 +65,18 @@ function replay({ storage }: Operation, watcher: CacheWatcher, revision: number)
   watcher.end(plainFrame('ERROR', status));
 }
 
+/** The objects of the selection's place; whether they match is looked at when they are told. */
 function stateOf({ storage, kind }: Operation, selection: Selection): readonly CacheEntry[] {
   const { cache } = storage;
   const { namespace, name } = selection;
   if (name !== undefined && (namespace || !kind.namespaced)) {
     const entry = cache.get(storage.key(namespace ?? '', name));
-    return entry && matchesSelectors(selection, entry) ? [entry] : [];
+    return entry ? [entry] : [];
   }
   const prefix = kind.namespaced && namespace ? `${kind.prefix}${namespace}/` : kind.prefix;
   const entries: CacheEntry[] = [];
   cache.visit(prefix, prefixEnd(prefix), (entry) => {
-    if (matchesSelectors(selection, entry)) entries.push(entry);
+    entries.push(entry);
     return true;
   });
   return entries;

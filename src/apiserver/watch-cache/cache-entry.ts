@@ -82,7 +82,8 @@ export class CacheEntry<V = unknown> {
   object(): KubeObject {
     if (this.#object) return this.#object;
     const { kind, form, pool } = this.#context;
-    const stored = this.#bytes ? decodeStored(kind, this.#bytes) : form.toObject(kind, this.#value as V);
+    const decodes = this.#bytes !== undefined && !form.keepsObjects;
+    const stored = decodes ? decodeStored(kind, this.#bytes!) : form.toObject(kind, this.#value as V);
     const object = withRevision(stored, this.revision);
     this.#object = form.keepsObjects ? Object.freeze(object) : deepFreeze(object);
     if (!form.keepsObjects) pool.hold(this);

@@ -9,7 +9,7 @@ import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
 import type { CacheEvent, Representation } from './cache-event.ts';
 import type { Deliverable, Delivery } from './delivery.ts';
-import type { Selection } from './selection.ts';
+import { matchesSelectors, type Selection } from './selection.ts';
 
 export interface CacheWatcherOptions {
   readonly selection: Selection;
@@ -62,7 +62,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     this.#endCallbacks.push(callback);
   }
 
-  /** The present state, delivered as ADDED events before anything else. Only before the first event. */
+  /** The present state; what matches is delivered as ADDED events before anything else. Only before the first event. */
   begin(entries: readonly CacheEntry[]): void {
     this.#initial = entries;
     this.#schedule();
@@ -116,7 +116,9 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
   async takeBatch(): Promise<readonly WatchFrame[] | undefined> {
     for (;;) {
       const batch = this.#take();
-      if (batch || this.#ended) return batch;
+      if (batch && batch.length > 0) return batch;
+      if (!batch && this.#ended) return undefined;
+      if (batch) this.#schedule();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -146,8 +148,9 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     const sink = this.#sink;
     if (!sink || this.#sinkIsBusy) return;
     for (let batch = this.#take(); batch; batch = this.#take()) {
-      const busy = sink.write(batch);
-      if (!busy) continue;
+      const busy = batch.length > 0 ? sink.write(batch) : undefined;
+      if (!busy && this.#initial.length === 0) continue;
+      if (!busy) return this.#schedule();
       this.#sinkIsBusy = true;
       const goOn = () => {
         this.#sinkIsBusy = false;
@@ -161,6 +164,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     sink.end();
   }
 
+  /** An empty batch: nothing yet, and there is more of the initial state to look through, in a later turn. */
   #take(): readonly WatchFrame[] | undefined {
     if (this.#initialNext < this.#initial.length) return this.#takeInitial();
     const batch = this.#buffer;
@@ -178,6 +182,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     const frames: WatchFrame[] = [];
     for (; this.#initialNext < end; this.#initialNext++) {
       const entry = this.#initial[this.#initialNext]!;
+      if (!matchesSelectors(this.selection, entry)) continue;
       frames.push(this.representation.frame('ADDED', entry, entry.revision));
     }
     if (this.#initialNext === this.#initial.length) {

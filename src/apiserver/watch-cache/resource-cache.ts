@@ -35,7 +35,7 @@ export interface ResourceCacheOptions<V> {
   readonly trustedAfter: number;
 }
 
-const pageSize = 5000;
+const pageSize = 1000;
 const bookmarkIntervalMs = 60_000;
 
 export class ResourceCache<V = unknown> implements FeedSink<V> {

@@ -40,7 +40,13 @@ export function planRules(role: ClusterRole, all: readonly ClusterRole[]): reado
     for (const { metadata, rules: own } of sorted) {
       if (metadata.name === role.metadata.name || !matcher.matches(metadata.labels)) continue;
       for (const rule of own ?? []) {
-        const key = JSON.stringify([rule.verbs, rule.apiGroups, rule.resources, rule.resourceNames, rule.nonResourceURLs]);
+        const key = JSON.stringify([
+          rule.verbs,
+          rule.apiGroups,
+          rule.resources,
+          rule.resourceNames,
+          rule.nonResourceURLs,
+        ]);
         if (!rules.has(key)) rules.set(key, rule);
       }
     }

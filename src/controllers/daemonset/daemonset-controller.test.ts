@@ -20,7 +20,10 @@ const agent = (spec: Partial<DaemonSetSpec> = {}): DaemonSet => ({
 const addNode = (cluster: MemoryCluster, name: string, labels: Record<string, string> = {}, taints: Taint[] = []) =>
   cluster.client.create(nodes, { metadata: { name, labels }, spec: { taints } });
 
-async function start(spec: Partial<DaemonSetSpec> = {}, names: readonly string[] = ['a', 'b', 'c']): Promise<MemoryCluster> {
+async function start(
+  spec: Partial<DaemonSetSpec> = {},
+  names: readonly string[] = ['a', 'b', 'c'],
+): Promise<MemoryCluster> {
   const cluster = new MemoryCluster();
   for (const name of names) await addNode(cluster, name, { disk: name === 'c' ? 'hdd' : 'ssd' });
   cluster.run(runDaemonSetController);
@@ -47,7 +50,11 @@ async function runPods(cluster: MemoryCluster, rounds = 1): Promise<void> {
 }
 
 const placed = (cluster: MemoryCluster) => cluster.api.all(pods).map(targetNodeOf).sort();
-const images = (cluster: MemoryCluster) => cluster.api.all(pods).map(({ spec }) => spec.containers[0]?.image).sort();
+const images = (cluster: MemoryCluster) =>
+  cluster.api
+    .all(pods)
+    .map(({ spec }) => spec.containers[0]?.image)
+    .sort();
 const status = (cluster: MemoryCluster) => cluster.api.find(daemonSets, 'default/agent')?.status;
 const setImage = async (cluster: MemoryCluster, image: string) => {
   const body = { spec: { template: { spec: { containers: [{ name: 'c', image }] } } } };
@@ -70,8 +77,12 @@ test('puts one Pod on every Node, pinned by name, tolerating what ails Nodes', a
     'unschedulable:NoSchedule',
   ]);
   await runPods(cluster);
-  const { desiredNumberScheduled, currentNumberScheduled, numberReady, numberAvailable, updatedNumberScheduled } = status(cluster)!;
-  assert.deepEqual([desiredNumberScheduled, currentNumberScheduled, numberReady, numberAvailable, updatedNumberScheduled], [3, 3, 3, 3, 3]);
+  const { desiredNumberScheduled, currentNumberScheduled, numberReady, numberAvailable, updatedNumberScheduled } =
+    status(cluster)!;
+  assert.deepEqual(
+    [desiredNumberScheduled, currentNumberScheduled, numberReady, numberAvailable, updatedNumberScheduled],
+    [3, 3, 3, 3, 3],
+  );
   assert.deepEqual(cluster.complaints, []);
 });
 
@@ -90,10 +101,18 @@ test('stays away from taints it does not tolerate; NoSchedule spares what runs',
   await addNode(cluster, 'tainted', {}, [{ key: 'k', effect: 'NoSchedule' }]);
   await cluster.settle();
   assert.deepEqual(placed(cluster), ['a']);
-  await cluster.client.patch(nodes, { name: 'a' }, { type: 'merge', body: { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } } });
+  await cluster.client.patch(
+    nodes,
+    { name: 'a' },
+    { type: 'merge', body: { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } } },
+  );
   await cluster.settle();
   assert.deepEqual(placed(cluster), ['a']);
-  await cluster.client.patch(nodes, { name: 'a' }, { type: 'merge', body: { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } } });
+  await cluster.client.patch(
+    nodes,
+    { name: 'a' },
+    { type: 'merge', body: { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } } },
+  );
   await cluster.settle();
   assert.deepEqual(placed(cluster), []);
 });
@@ -103,20 +122,27 @@ test('a rolling update replaces one Pod at a time and records revisions', async 
   await runPods(cluster);
   await setImage(cluster, 'two');
   for (let round = 0; round < 8; round++) {
-    const ready = cluster.api.all(pods).filter(({ status: is, metadata }) => is?.phase === 'Running' && !metadata.deletionTimestamp);
+    const ready = cluster.api
+      .all(pods)
+      .filter(({ status: is, metadata }) => is?.phase === 'Running' && !metadata.deletionTimestamp);
     assert.ok(ready.length >= 2, `${ready.length} ready`);
     await runPods(cluster);
   }
   assert.deepEqual(images(cluster), ['two', 'two', 'two']);
   const revisions = cluster.api.all(controllerRevisions);
-  assert.deepEqual(revisions.map(({ revision }) => revision), [1, 2]);
+  assert.deepEqual(
+    revisions.map(({ revision }) => revision),
+    [1, 2],
+  );
   const hash = revisions[1]?.metadata.labels?.['controller-revision-hash'];
   assert.equal(revisions[1]?.metadata.name, `agent-${hash}`);
   assert.ok(cluster.api.all(pods).every(({ metadata }) => metadata.labels?.['controller-revision-hash'] === hash));
 });
 
 test('with surge the new Pod is ready before the old one goes', async () => {
-  await using cluster = await start({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } });
+  await using cluster = await start({
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+  });
   await runPods(cluster);
   await setImage(cluster, 'two');
   for (let round = 0; round < 12; round++) {

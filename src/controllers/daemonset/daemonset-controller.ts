@@ -155,7 +155,11 @@ class DaemonLoop {
     const history = planHistory(await claim(client, owner, { type: controllerRevisions, claims: recorded }), template);
     const { collisionCount } = daemonSet.status ?? {};
     const labels = template.metadata?.labels;
-    const current = await currentRevision(client, { ...owner, template, labels, collisionCount, hashLabel: revisionHashLabel }, history);
+    const current = await currentRevision(
+      client,
+      { ...owner, template, labels, collisionCount, hashLabel: revisionHashLabel },
+      history,
+    );
     const hash = current.revision.metadata.labels?.[revisionHashLabel] ?? '';
 
     const claims = planClaims(daemonSet, selector, candidatesFor(pods, daemonSet));

@@ -17,7 +17,12 @@ const web = (spec: Partial<Service['spec']> = {}): Service => ({
   },
 });
 
-async function addPod(cluster: MemoryCluster, number: number, ready = true, spec: Partial<Pod['spec']> = {}): Promise<void> {
+async function addPod(
+  cluster: MemoryCluster,
+  number: number,
+  ready = true,
+  spec: Partial<Pod['spec']> = {},
+): Promise<void> {
   const containers = [{ name: 'c', image: 'i', ports: [{ name: 'web', containerPort: 8080 }] }];
   const metadata = { namespace: 'default', name: `web-${number}`, labels: { app: 'web' } };
   await cluster.client.create(pods, { metadata, spec: { nodeName: 'n1', containers, ...spec } });
@@ -27,7 +32,12 @@ async function addPod(cluster: MemoryCluster, number: number, ready = true, spec
 function setReady(cluster: MemoryCluster, number: number, ready: boolean): void {
   cluster.api.alter(pods, `default/web-${number}`, (pod) => {
     const ip = `10.1.${Math.floor(number / 250)}.${number % 250}`;
-    pod.status = { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] };
+    pod.status = {
+      phase: 'Running',
+      podIP: ip,
+      podIPs: [{ ip }],
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+    };
   });
 }
 
@@ -75,7 +85,9 @@ test('a Pod becomes an endpoint with its named port, node, zone and conditions',
   assert.equal(slice?.metadata.ownerReferences?.[0]?.kind, 'Service');
   assert.deepEqual(cluster.api.find(endpoints, 'default/web')?.subsets, [
     {
-      addresses: [{ ip: '10.1.0.1', nodeName: 'n1', targetRef: { kind: 'Pod', namespace: 'default', name: 'web-1', uid } }],
+      addresses: [
+        { ip: '10.1.0.1', nodeName: 'n1', targetRef: { kind: 'Pod', namespace: 'default', name: 'web-1', uid } },
+      ],
       ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
     },
   ]);
@@ -87,7 +99,8 @@ test('readiness, termination and the end of a Pod show', async () => {
   await addPod(cluster, 1);
   await addPod(cluster, 2, false);
   await cluster.settle();
-  const conditions = () => Object.fromEntries((slices(cluster)[0]?.endpoints ?? []).map((one) => [one.targetRef?.name, one.conditions]));
+  const conditions = () =>
+    Object.fromEntries((slices(cluster)[0]?.endpoints ?? []).map((one) => [one.targetRef?.name, one.conditions]));
   assert.equal(conditions()['web-2']?.ready, false);
   assert.equal(cluster.api.find(endpoints, 'default/web')?.subsets?.[0]?.notReadyAddresses?.length, 1);
   await cluster.client.delete(pods, { namespace: 'default', name: 'web-1' });
@@ -121,8 +134,14 @@ test('250 Pods make three slices of at most 100, and a change of one writes one'
   for (let number = 1; number <= 250; number++) await addPod(cluster, number);
   await cluster.settle();
   const sizes = slices(cluster).map((slice) => slice.endpoints?.length ?? 0);
-  assert.equal(sizes.reduce((sum, size) => sum + size, 0), 250);
-  assert.ok(sizes.every((size) => size <= 100), sizes.join());
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    250,
+  );
+  assert.ok(
+    sizes.every((size) => size <= 100),
+    sizes.join(),
+  );
   cluster.api.writes.length = 0;
   setReady(cluster, 7, false);
   await cluster.settle();
@@ -136,7 +155,9 @@ test('a dual-stack Service has slices of both families', async () => {
     pod.status = { ...pod.status, podIPs: [{ ip: '10.1.0.1' }, { ip: 'fd00::1' }] };
   });
   await cluster.settle();
-  const byType = Object.fromEntries(slices(cluster).map((slice) => [slice.addressType, slice.endpoints?.[0]?.addresses]));
+  const byType = Object.fromEntries(
+    slices(cluster).map((slice) => [slice.addressType, slice.endpoints?.[0]?.addresses]),
+  );
   assert.deepEqual(byType, { IPv4: ['10.1.0.1'], IPv6: ['fd00::1'] });
 });
 

@@ -9,7 +9,11 @@ import { runGarbageCollectorController } from './garbage-collector-controller.ts
 
 const spec = { selector: {}, template: { spec: { containers: [] } } };
 
-function refer<T extends KubeObject>(type: ResourceType<T>, owner: T, rest: Partial<OwnerReference> = {}): OwnerReference {
+function refer<T extends KubeObject>(
+  type: ResourceType<T>,
+  owner: T,
+  rest: Partial<OwnerReference> = {},
+): OwnerReference {
   return {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
@@ -34,7 +38,11 @@ async function chain(cluster: MemoryCluster, blockOwnerDeletion = true) {
   return { deployment, replicaSet, pod };
 }
 
-const counts = ({ api }: MemoryCluster) => [api.all(deployments).length, api.all(replicaSets).length, api.all(pods).length];
+const counts = ({ api }: MemoryCluster) => [
+  api.all(deployments).length,
+  api.all(replicaSets).length,
+  api.all(pods).length,
+];
 
 async function start(): Promise<MemoryCluster> {
   const cluster = new MemoryCluster();
@@ -74,7 +82,11 @@ test('in foreground deletion the owner goes last', async () => {
   await cluster.settle();
   assert.deepEqual(counts(cluster), [1, 1, 1]);
   assert.ok(cluster.api.find(pods, 'a/p')?.metadata.deletionTimestamp, `${pod.metadata.name} is being deleted`);
-  await cluster.client.patch(pods, { namespace: 'a', name: 'p' }, { type: 'merge', body: { metadata: { finalizers: null } } });
+  await cluster.client.patch(
+    pods,
+    { namespace: 'a', name: 'p' },
+    { type: 'merge', body: { metadata: { finalizers: null } } },
+  );
   await cluster.settle();
   assert.deepEqual(counts(cluster), [0, 0, 0]);
 });
@@ -140,7 +152,10 @@ test('an owner in another namespace counts as absent, and an Event says so', asy
   assert.equal(cluster.api.find(configMaps, 'a/child'), undefined);
   assert.ok(cluster.api.find(configMaps, 'b/owner'));
   const [event] = cluster.events;
-  assert.deepEqual([event?.type, event?.reason, event?.about], ['Warning', 'OwnerRefInvalidNamespace', 'ConfigMap/child']);
+  assert.deepEqual(
+    [event?.type, event?.reason, event?.about],
+    ['Warning', 'OwnerRefInvalidNamespace', 'ConfigMap/child'],
+  );
   assert.equal(
     event?.message,
     `ownerRef [v1/ConfigMap, namespace: a, name: owner, uid: ${owner.metadata.uid}] does not exist in namespace "a"`,
@@ -164,7 +179,9 @@ test('a namespaced dependent may have a cluster-scoped owner', async () => {
   await using cluster = await start();
   const { client } = cluster;
   const owner = await client.create(persistentVolumes, { metadata: { name: 'pv' }, spec: {} });
-  await client.create(configMaps, { metadata: { namespace: 'a', name: 'child', ownerReferences: [refer(persistentVolumes, owner)] } });
+  await client.create(configMaps, {
+    metadata: { namespace: 'a', name: 'child', ownerReferences: [refer(persistentVolumes, owner)] },
+  });
   await cluster.settle();
   assert.ok(cluster.api.find(configMaps, 'a/child'));
   await client.delete(persistentVolumes, { name: 'pv' });

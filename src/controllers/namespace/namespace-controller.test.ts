@@ -20,18 +20,27 @@ test('a deleted Namespace is emptied and goes', async () => {
   assert.equal(cluster.api.find(namespaces, 'a')?.status?.phase, 'Terminating');
   await cluster.clock.advance(6000);
   assert.equal(cluster.api.find(namespaces, 'a'), undefined);
-  assert.deepEqual(cluster.api.all(configMaps).map(({ metadata }) => metadata.namespace), ['b']);
-  assert.deepEqual(cluster.api.all(secrets).map(({ metadata }) => metadata.namespace), ['b']);
+  assert.deepEqual(
+    cluster.api.all(configMaps).map(({ metadata }) => metadata.namespace),
+    ['b'],
+  );
+  assert.deepEqual(
+    cluster.api.all(secrets).map(({ metadata }) => metadata.namespace),
+    ['b'],
+  );
 });
 
 test('what a finalizer keeps is told in conditions and waited for', async () => {
   await using cluster = new MemoryCluster();
   cluster.run((context) => runNamespaceController(context, { deletionGraceMs: 0 }));
   await cluster.namespace('a');
-  await cluster.client.create(configMaps, { metadata: { namespace: 'a', name: 'c', finalizers: ['example.com/hold'] } });
+  await cluster.client.create(configMaps, {
+    metadata: { namespace: 'a', name: 'c', finalizers: ['example.com/hold'] },
+  });
   await cluster.client.delete(namespaces, { name: 'a' });
   await cluster.settle();
-  const condition = (type: string) => cluster.api.find(namespaces, 'a')?.status?.conditions?.find((one) => one.type === type);
+  const condition = (type: string) =>
+    cluster.api.find(namespaces, 'a')?.status?.conditions?.find((one) => one.type === type);
   assert.deepEqual(
     [condition('NamespaceContentRemaining')?.status, condition('NamespaceContentRemaining')?.message],
     ['True', 'Some resources are remaining: configmaps. has 1 resource instances'],
@@ -44,7 +53,11 @@ test('what a finalizer keeps is told in conditions and waited for', async () => 
     [condition('NamespaceDeletionContentFailure')?.status, condition('NamespaceDeletionContentFailure')?.reason],
     ['False', 'ContentDeleted'],
   );
-  await cluster.client.patch(configMaps, { namespace: 'a', name: 'c' }, { type: 'merge', body: { metadata: { finalizers: null } } });
+  await cluster.client.patch(
+    configMaps,
+    { namespace: 'a', name: 'c' },
+    { type: 'merge', body: { metadata: { finalizers: null } } },
+  );
   await cluster.clock.advance(20_000);
   assert.equal(cluster.api.find(namespaces, 'a'), undefined);
 });
@@ -54,7 +67,10 @@ test('Pods go before what they use', async () => {
   cluster.run((context) => runNamespaceController(context, { deletionGraceMs: 0 }));
   await cluster.namespace('a');
   await cluster.client.create(configMaps, { metadata: { namespace: 'a', name: 'c' } });
-  await cluster.client.create(pods, { metadata: { namespace: 'a', name: 'p' }, spec: { nodeName: 'n', containers: [], terminationGracePeriodSeconds: 4 } });
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'a', name: 'p' },
+    spec: { nodeName: 'n', containers: [], terminationGracePeriodSeconds: 4 },
+  });
   await cluster.client.delete(namespaces, { name: 'a' });
   await cluster.settle();
   assert.ok(cluster.api.find(pods, 'a/p')?.metadata.deletionTimestamp);
@@ -74,7 +90,11 @@ test('every Namespace gets its default ServiceAccount and the root certificate, 
   assert.ok(cluster.api.find(serviceAccounts, 'a/default'));
   assert.deepEqual(cluster.api.find(configMaps, 'a/kube-root-ca.crt')?.data, { 'ca.crt': 'PEM' });
   await cluster.client.delete(serviceAccounts, { namespace: 'a', name: 'default' });
-  await cluster.client.patch(configMaps, { namespace: 'a', name: 'kube-root-ca.crt' }, { type: 'merge', body: { data: { 'ca.crt': 'forged' } } });
+  await cluster.client.patch(
+    configMaps,
+    { namespace: 'a', name: 'kube-root-ca.crt' },
+    { type: 'merge', body: { data: { 'ca.crt': 'forged' } } },
+  );
   await cluster.settle();
   assert.ok(cluster.api.find(serviceAccounts, 'a/default'));
   assert.deepEqual(cluster.api.find(configMaps, 'a/kube-root-ca.crt')?.data, { 'ca.crt': 'PEM' });

@@ -7,7 +7,8 @@ import { runNodeIpamController } from './node-ipam-controller.ts';
 
 const add = (cluster: MemoryCluster, name: string, podCIDR?: string) =>
   cluster.client.create(nodes, { metadata: { name }, spec: podCIDR ? { podCIDR, podCIDRs: [podCIDR] } : {} });
-const blocks = (cluster: MemoryCluster) => Object.fromEntries(cluster.api.all(nodes).map(({ metadata, spec }) => [metadata.name, spec.podCIDRs]));
+const blocks = (cluster: MemoryCluster) =>
+  Object.fromEntries(cluster.api.all(nodes).map(({ metadata, spec }) => [metadata.name, spec.podCIDRs]));
 
 test('each Node gets a block of each family, and what Nodes have already is theirs', async () => {
   await using cluster = new MemoryCluster();
@@ -39,12 +40,18 @@ test('when all blocks are given the next Node waits for one to come back', async
 test('no block overlaps the Services range', () => {
   const set = new CidrSet('10.0.0.0/22', 24);
   set.occupy('10.0.1.0/28');
-  assert.deepEqual([set.allocate(), set.allocate(), set.allocate(), set.allocate()], ['10.0.0.0/24', '10.0.2.0/24', '10.0.3.0/24', undefined]);
+  assert.deepEqual(
+    [set.allocate(), set.allocate(), set.allocate(), set.allocate()],
+    ['10.0.0.0/24', '10.0.2.0/24', '10.0.3.0/24', undefined],
+  );
 });
 
 test('a released block is used again only after all others', () => {
   const set = new CidrSet('10.0.0.0/22', 24);
   set.allocate();
   set.release('10.0.0.0/24');
-  assert.deepEqual([set.allocate(), set.allocate(), set.allocate(), set.allocate()], ['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24', '10.0.0.0/24']);
+  assert.deepEqual(
+    [set.allocate(), set.allocate(), set.allocate(), set.allocate()],
+    ['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24', '10.0.0.0/24'],
+  );
 });

@@ -38,12 +38,19 @@ async function pass(cluster: MemoryCluster, seconds: number, alive: readonly str
 }
 
 const node = (cluster: MemoryCluster, name: string) => cluster.api.find(nodes, name)!;
-const ready = (cluster: MemoryCluster, name: string) => node(cluster, name).status?.conditions?.find(({ type }) => type === 'Ready');
+const ready = (cluster: MemoryCluster, name: string) =>
+  node(cluster, name).status?.conditions?.find(({ type }) => type === 'Ready');
 const taints = (of: Node) => (of.spec.taints ?? []).map(({ key, effect }) => `${key.split('/')[1]}:${effect}`).sort();
 const tainted = (cluster: MemoryCluster) =>
-  cluster.api.all(nodes).filter((one) => taints(one).some((taint) => taint.endsWith('NoExecute'))).map(({ metadata }) => metadata.name);
+  cluster.api
+    .all(nodes)
+    .filter((one) => taints(one).some((taint) => taint.endsWith('NoExecute')))
+    .map(({ metadata }) => metadata.name);
 
-async function start(names: readonly string[], zoneOf: (name: string) => string | undefined = () => undefined): Promise<MemoryCluster> {
+async function start(
+  names: readonly string[],
+  zoneOf: (name: string) => string | undefined = () => undefined,
+): Promise<MemoryCluster> {
   const cluster = new MemoryCluster();
   for (const name of names) await addNode(cluster, name, zoneOf(name));
   cluster.run(runNodeLifecycleController);
@@ -84,7 +91,10 @@ test('a Node without any kubelet is given 60 s, then Unknown', async () => {
   await pass(cluster, 50, ['a']);
   assert.equal(ready(cluster, 'ghost'), undefined);
   await pass(cluster, 20, ['a']);
-  assert.deepEqual([ready(cluster, 'ghost')?.status, ready(cluster, 'ghost')?.reason], ['Unknown', 'NodeStatusNeverUpdated']);
+  assert.deepEqual(
+    [ready(cluster, 'ghost')?.status, ready(cluster, 'ghost')?.reason],
+    ['Unknown', 'NodeStatusNeverUpdated'],
+  );
 });
 
 test('conditions and cordoning become NoSchedule taints at once', async () => {
@@ -100,7 +110,10 @@ test('conditions and cordoning become NoSchedule taints at once', async () => {
 
 test('a Node that says it is not ready gets the not-ready taint, and its Pods are not ready', async () => {
   await using cluster = await start(['a', 'b']);
-  await cluster.client.create(pods, { metadata: { namespace: 'd', name: 'p' }, spec: { nodeName: 'b', containers: [] } });
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'd', name: 'p' },
+    spec: { nodeName: 'b', containers: [] },
+  });
   cluster.api.alter(pods, 'd/p', (pod) => {
     pod.status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   });
@@ -138,7 +151,10 @@ test('when every zone is wholly unhealthy nothing is tainted, and what was taint
   const all = numbered('n', 4);
   await using cluster = await start(all);
   await pass(cluster, 120, []);
-  assert.deepEqual(all.map((name) => ready(cluster, name)?.status), Array(4).fill('Unknown'));
+  assert.deepEqual(
+    all.map((name) => ready(cluster, name)?.status),
+    Array(4).fill('Unknown'),
+  );
   assert.deepEqual(tainted(cluster), []);
   report(cluster, 'n0', 'True');
   await pass(cluster, 60, ['n0']);
@@ -153,21 +169,32 @@ test('Pods leave a tainted Node when their tolerations run out, those that toler
   await using cluster = await start(['a', 'b']);
   cluster.run(runTaintEvictionController);
   const add = (name: string, tolerations: Toleration[]) =>
-    cluster.client.create(pods, { metadata: { namespace: 'd', name }, spec: { nodeName: 'b', containers: [], tolerations } });
+    cluster.client.create(pods, {
+      metadata: { namespace: 'd', name },
+      spec: { nodeName: 'b', containers: [], tolerations },
+    });
   const key = 'node.kubernetes.io/unreachable';
   await add('none', []);
   await add('limited', [{ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }]);
   await add('forever', [{ key, operator: 'Exists', effect: 'NoExecute' }]);
   await pass(cluster, 60, ['a']);
   const leaving = () =>
-    cluster.api.all(pods).filter(({ metadata }) => metadata.deletionTimestamp).map(({ metadata }) => metadata.name);
+    cluster.api
+      .all(pods)
+      .filter(({ metadata }) => metadata.deletionTimestamp)
+      .map(({ metadata }) => metadata.name);
   assert.deepEqual(leaving(), ['none']);
-  const condition = cluster.api.find(pods, 'd/none')?.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  const condition = cluster.api
+    .find(pods, 'd/none')
+    ?.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   assert.deepEqual(
     [condition?.reason, condition?.message],
     ['DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint'],
   );
-  assert.equal(cluster.events.find(({ reason }) => reason === 'TaintManagerEviction')?.message, 'Marking for deletion Pod d/none');
+  assert.equal(
+    cluster.events.find(({ reason }) => reason === 'TaintManagerEviction')?.message,
+    'Marking for deletion Pod d/none',
+  );
   await pass(cluster, 310, ['a']);
   assert.deepEqual(leaving(), ['none', 'limited']);
 });
@@ -177,10 +204,16 @@ test('a return in time cancels the eviction', async () => {
   cluster.run(runTaintEvictionController);
   const key = 'node.kubernetes.io/unreachable';
   const tolerations = [{ key, operator: 'Exists' as const, effect: 'NoExecute' as const, tolerationSeconds: 300 }];
-  await cluster.client.create(pods, { metadata: { namespace: 'd', name: 'p' }, spec: { nodeName: 'b', containers: [], tolerations } });
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'd', name: 'p' },
+    spec: { nodeName: 'b', containers: [], tolerations },
+  });
   await pass(cluster, 100, ['a']);
   report(cluster, 'b', 'True');
   await pass(cluster, 400, ['a', 'b']);
   assert.equal(cluster.api.find(pods, 'd/p')?.metadata.deletionTimestamp, undefined);
-  assert.equal(cluster.events.find(({ reason }) => reason === 'TaintManagerEviction')?.message, 'Cancelling deletion of Pod d/p');
+  assert.equal(
+    cluster.events.find(({ reason }) => reason === 'TaintManagerEviction')?.message,
+    'Cancelling deletion of Pod d/p',
+  );
 });

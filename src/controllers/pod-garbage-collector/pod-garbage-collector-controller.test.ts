@@ -4,14 +4,23 @@ import { nodes, type Pod, pods, type Toleration } from '../../api/gen/core-v1.ts
 import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runPodGarbageCollectorController } from './pod-garbage-collector-controller.ts';
 
-async function addPod(cluster: MemoryCluster, name: string, spec: Partial<Pod['spec']>, phase = 'Running'): Promise<void> {
+async function addPod(
+  cluster: MemoryCluster,
+  name: string,
+  spec: Partial<Pod['spec']>,
+  phase = 'Running',
+): Promise<void> {
   await cluster.client.create(pods, { metadata: { namespace: 'd', name }, spec: { containers: [], ...spec } });
   cluster.api.alter(pods, `d/${name}`, (pod) => {
     pod.status = { ...pod.status, phase: phase as 'Running' };
   });
 }
 
-const names = (cluster: MemoryCluster) => cluster.api.all(pods).map(({ metadata }) => metadata.name).sort();
+const names = (cluster: MemoryCluster) =>
+  cluster.api
+    .all(pods)
+    .map(({ metadata }) => metadata.name)
+    .sort();
 
 test('the oldest finished Pods beyond the threshold go', async () => {
   await using cluster = new MemoryCluster();

@@ -23,7 +23,9 @@ export function planClaimOwners(
   else if (whenDeleted === 'Delete') wanted.push(reference(statefulSets, set));
   // References to the set and to any Pod of the name, a former one too, are this controller's own and made anew.
   const podName = pod?.metadata.name;
-  const others = owners.filter(({ uid, kind, name }) => uid !== set.metadata.uid && !(kind === 'Pod' && name === podName));
+  const others = owners.filter(
+    ({ uid, kind, name }) => uid !== set.metadata.uid && !(kind === 'Pod' && name === podName),
+  );
   const next = [...others, ...wanted];
   const same = next.length === owners.length && next.every(({ uid }) => owners.some((owner) => owner.uid === uid));
   return same ? undefined : next;

@@ -24,7 +24,12 @@ const isTerminating = ({ metadata }: Pod) => metadata.deletionTimestamp !== unde
 const revisionOf = ({ metadata }: Pod) => metadata.labels?.[revisionHashLabel];
 const isReady = (pod: Pod) => pod.status?.phase === 'Running' && isPodReady(pod);
 
-export function planStatefulSet(set: StatefulSet, pods: readonly Pod[], revisions: Revisions, nowMs: number): StatefulAction[] {
+export function planStatefulSet(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  revisions: Revisions,
+  nowMs: number,
+): StatefulAction[] {
   if (set.metadata.deletionTimestamp) return [];
   const ordered = set.spec.podManagementPolicy !== 'Parallel';
   const start = startOrdinal(set);
@@ -49,7 +54,12 @@ export function planStatefulSet(set: StatefulSet, pods: readonly Pod[], revision
   return planUpdate(set, byOrdinal, { start, end, update: revisions.update, isHealthy });
 }
 
-function planSlot(set: StatefulSet, ordinal: number, pod: Pod | undefined, revisions: Revisions): StatefulAction | undefined {
+function planSlot(
+  set: StatefulSet,
+  ordinal: number,
+  pod: Pod | undefined,
+  revisions: Revisions,
+): StatefulAction | undefined {
   if (!pod) return { do: 'create', ordinal, revision: revisionFor(set, ordinal, revisions) };
   const phase = pod.status?.phase;
   if (phase === 'Failed' || phase === 'Succeeded') {
@@ -82,7 +92,9 @@ function planScaleDown(
     .filter((pod) => ordinalOf(set, pod) !== undefined && (number(pod) < start || number(pod) >= end))
     .sort((a, b) => number(b) - number(a));
   if (!ordered) {
-    const actions = condemned.filter((pod) => !isTerminating(pod)).map((pod) => ({ do: 'delete' as const, pod, why: 'scale-down' as const }));
+    const actions = condemned
+      .filter((pod) => !isTerminating(pod))
+      .map((pod) => ({ do: 'delete' as const, pod, why: 'scale-down' as const }));
     return { actions, waits: condemned.length > 0 };
   }
   const [highest] = condemned;
@@ -113,7 +125,12 @@ function planUpdate(
 export function planStatefulStatus(
   set: StatefulSet,
   pods: readonly Pod[],
-  revisions: { readonly current: string; readonly update: string; readonly currentName: string; readonly updateName: string },
+  revisions: {
+    readonly current: string;
+    readonly update: string;
+    readonly currentName: string;
+    readonly updateName: string;
+  },
   collisionCount: number,
   nowMs: number,
 ): StatefulSetStatus {
@@ -132,7 +149,9 @@ export function planStatefulStatus(
     updateRevision: revisions.updateName,
     collisionCount,
   };
-  return isRolledOut(set, status) ? { ...status, currentReplicas: status.updatedReplicas, currentRevision: revisions.updateName } : status;
+  return isRolledOut(set, status)
+    ? { ...status, currentReplicas: status.updatedReplicas, currentRevision: revisions.updateName }
+    : status;
 }
 
 function isRolledOut(set: StatefulSet, status: StatefulSetStatus): boolean {
@@ -143,4 +162,3 @@ function isRolledOut(set: StatefulSet, status: StatefulSetStatus): boolean {
     status.replicas === (set.spec.replicas ?? 1)
   );
 }
-

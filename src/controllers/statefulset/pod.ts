@@ -27,7 +27,12 @@ export function podNameFor(set: StatefulSet, ordinal: number): string {
   return `${set.metadata.name}-${ordinal}`;
 }
 
-export function podForOrdinal(set: StatefulSet, template: PodTemplateSpec, ordinal: number, revision: string): Draft<Pod> {
+export function podForOrdinal(
+  set: StatefulSet,
+  template: PodTemplateSpec,
+  ordinal: number,
+  revision: string,
+): Draft<Pod> {
   const pod = podFromTemplate(template, set, statefulSets);
   const name = podNameFor(set, ordinal);
   delete pod.metadata.generateName;

@@ -45,7 +45,11 @@ async function runPods(cluster: MemoryCluster, rounds: number): Promise<void> {
   }
 }
 
-const names = (cluster: MemoryCluster) => cluster.api.all(pods).map(({ metadata }) => metadata.name).sort();
+const names = (cluster: MemoryCluster) =>
+  cluster.api
+    .all(pods)
+    .map(({ metadata }) => metadata.name)
+    .sort();
 const images = (cluster: MemoryCluster) =>
   Object.fromEntries(cluster.api.all(pods).map(({ metadata, spec }) => [metadata.name, spec.containers[0]?.image]));
 const change = async (cluster: MemoryCluster, spec: object) => {
@@ -72,13 +76,22 @@ test('makes Pods in order, each when the one before is ready, with name, hostnam
   });
   assert.deepEqual([pod?.spec.hostname, pod?.spec.subdomain], ['db-1', 'db']);
   assert.deepEqual(pod?.spec.volumes, [{ name: 'data', persistentVolumeClaim: { claimName: 'data-db-1' } }]);
-  assert.deepEqual(cluster.api.all(persistentVolumeClaims).map(({ metadata }) => metadata.name), ['data-db-0', 'data-db-1', 'data-db-2']);
-  assert.deepEqual(cluster.events.slice(0, 2).map(({ reason, message }) => `${reason}: ${message}`), [
-    'SuccessfulCreate: create Claim data-db-0 Pod db-0 in StatefulSet db success',
-    'SuccessfulCreate: create Pod db-0 in StatefulSet db successful',
-  ]);
+  assert.deepEqual(
+    cluster.api.all(persistentVolumeClaims).map(({ metadata }) => metadata.name),
+    ['data-db-0', 'data-db-1', 'data-db-2'],
+  );
+  assert.deepEqual(
+    cluster.events.slice(0, 2).map(({ reason, message }) => `${reason}: ${message}`),
+    [
+      'SuccessfulCreate: create Claim data-db-0 Pod db-0 in StatefulSet db success',
+      'SuccessfulCreate: create Pod db-0 in StatefulSet db successful',
+    ],
+  );
   const { status } = cluster.api.find(statefulSets, 'default/db')!;
-  assert.deepEqual([status?.replicas, status?.readyReplicas, status?.currentReplicas, status?.updatedReplicas], [3, 3, 3, 3]);
+  assert.deepEqual(
+    [status?.replicas, status?.readyReplicas, status?.currentReplicas, status?.updatedReplicas],
+    [3, 3, 3, 3],
+  );
   assert.deepEqual(cluster.complaints, []);
 });
 
@@ -142,7 +155,9 @@ test('with retention policy Delete claims belong to the set, and to the Pod that
   });
   await runPods(cluster, 3);
   const owners = (name: string) =>
-    cluster.api.find(persistentVolumeClaims, `default/${name}`)?.metadata.ownerReferences?.map(({ kind, name: of }) => `${kind} ${of}`);
+    cluster.api
+      .find(persistentVolumeClaims, `default/${name}`)
+      ?.metadata.ownerReferences?.map(({ kind, name: of }) => `${kind} ${of}`);
   assert.deepEqual(owners('data-db-2'), ['StatefulSet db']);
   await change(cluster, { replicas: 2 });
   assert.deepEqual(owners('data-db-2'), ['Pod db-2']);

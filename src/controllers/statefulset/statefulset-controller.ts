@@ -3,7 +3,12 @@
  * the other, and records revisions and status. Names are fixed, so a Pod that exists already is never made twice.
  */
 import { type ControllerRevision, controllerRevisions, type StatefulSet, statefulSets } from '../../api/gen/apps-v1.ts';
-import { type PersistentVolumeClaim, persistentVolumeClaims, type Pod, pods as podType } from '../../api/gen/core-v1.ts';
+import {
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  pods as podType,
+} from '../../api/gen/core-v1.ts';
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import { isConflict, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
@@ -26,7 +31,10 @@ export interface StatefulSetControllerOptions {
   readonly workers?: number | undefined;
 }
 
-export async function runStatefulSetController(context: ComponentContext, options: StatefulSetControllerOptions = {}): Promise<void> {
+export async function runStatefulSetController(
+  context: ComponentContext,
+  options: StatefulSetControllerOptions = {},
+): Promise<void> {
   const { informers } = context;
   const all = informers.of(statefulSets);
   const pods = informers.of(podType);
@@ -108,7 +116,11 @@ class StatefulLoop {
     let failure: unknown;
     for (const action of planStatefulSet(set, pods, names, clock.now())) {
       try {
-        await this.#act(set, action, action.do === 'create' && action.revision === names.current ? current : update.revision);
+        await this.#act(
+          set,
+          action,
+          action.do === 'create' && action.revision === names.current ? current : update.revision,
+        );
       } catch (error) {
         failure = error;
         break;
@@ -130,7 +142,11 @@ class StatefulLoop {
     pods: readonly Pod[],
     names: { readonly current: string; readonly update: string },
   ): Promise<void> {
-    const used = new Set([names.current, names.update, ...pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel])]);
+    const used = new Set([
+      names.current,
+      names.update,
+      ...pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]),
+    ]);
     const inUse = ({ metadata }: ControllerRevision) => used.has(metadata.name);
     await truncateHistory(this.#context.client, old, set.spec.revisionHistoryLimit, inUse);
   }
@@ -167,7 +183,13 @@ class StatefulLoop {
       if (present?.metadata.deletionTimestamp) throw new Error(`pvc ${wanted.metadata.name} is being deleted`);
       if (present) continue;
       const subject = `Claim ${wanted.metadata.name} Pod ${podNameFor(set, ordinal)}`;
-      await this.#told(set, 'create', subject, () => this.#context.client.create(persistentVolumeClaims, wanted), 'success');
+      await this.#told(
+        set,
+        'create',
+        subject,
+        () => this.#context.client.create(persistentVolumeClaims, wanted),
+        'success',
+      );
     }
   }
 
@@ -177,7 +199,9 @@ class StatefulLoop {
     const labels = { [podNameLabel]: name, [podIndexLabel]: String(ordinal) };
     const at = { namespace: pod.metadata.namespace, name };
     const body = { metadata: { uid: pod.metadata.uid, labels } };
-    await this.#told(set, 'update', `Pod ${name}`, () => this.#context.client.patch(podType, at, { type: 'strategic', body }));
+    await this.#told(set, 'update', `Pod ${name}`, () =>
+      this.#context.client.patch(podType, at, { type: 'strategic', body }),
+    );
   }
 
   /** Claims follow the retention policy, of Pods that stay and of those beyond the size. */

@@ -84,18 +84,21 @@ export class LinuxCgroups implements PodCgroups {
 }
 
 async function ensureV1(name: string, resources: LinuxResources): Promise<void> {
-  for (const controller of controllers) {
+  const make = async (controller: string) => {
     const hierarchy = join(mountPoint, controller);
-    if (!(await stat(hierarchy).catch(() => undefined))?.isDirectory()) continue;
+    if (!(await stat(hierarchy).catch(() => undefined))?.isDirectory()) return;
     if (controller === 'cpuset') await makeCpuset(hierarchy, name);
     else await mkdir(join(hierarchy, name), { recursive: true });
-  }
+  };
+  await Promise.all(controllers.map(make));
   const set = (controller: string, file: string, value: number | undefined) =>
     value === undefined ? undefined : writeFile(join(mountPoint, controller, name, file), String(value));
-  await set('cpu', 'cpu.shares', resources.cpuShares);
-  await set('cpu', 'cpu.cfs_period_us', resources.cpuPeriod);
-  await set('cpu', 'cpu.cfs_quota_us', resources.cpuQuota);
-  await set('memory', 'memory.limit_in_bytes', resources.memoryLimitBytes);
+  await Promise.all([
+    set('cpu', 'cpu.shares', resources.cpuShares),
+    // A quota is valid only against its period.
+    Promise.resolve(set('cpu', 'cpu.cfs_period_us', resources.cpuPeriod)).then(() => set('cpu', 'cpu.cfs_quota_us', resources.cpuQuota)),
+    set('memory', 'memory.limit_in_bytes', resources.memoryLimitBytes),
+  ]);
 }
 
 /** A new cpuset is empty, and no process can be put into it until it has its parent's processors and memory nodes. */

@@ -83,7 +83,7 @@ export class ImagePuller {
       event('Warning', 'ErrImageNeverPull', message);
       throw new ImageError('ErrImageNeverPull', message);
     }
-    return this.#pull(image, request);
+    return this.#pull(image, requested, request);
   }
 
   forget(podUid: string): void {
@@ -102,36 +102,37 @@ export class ImagePuller {
     }
   }
 
-  async #pull(image: string, request: ImageRequest): Promise<PresentImage> {
+  /** Messages name the image as the Pod does. */
+  async #pull(image: string, requested: string, request: ImageRequest): Promise<PresentImage> {
     const { clock } = this.#options;
     const { event, pod, signal } = request;
     const key = `${pod.metadata.uid}_${image}`;
     const remainingMs = this.#backoff.remainingSinceUpdate(key, clock.now());
     if (remainingMs > 0) {
-      const message = `Back-off pulling image ${quote(image)}`;
+      const message = `Back-off pulling image ${quote(requested)}`;
       event('Normal', 'BackOff', message);
       const before = this.#lastError.get(key);
       throw new ImageError('ImagePullBackOff', before ? `${message}: ${before}` : message, remainingMs);
     }
-    event('Normal', 'Pulling', `Pulling image ${quote(image)}`);
+    event('Normal', 'Pulling', `Pulling image ${quote(requested)}`);
     const askedAtMs = clock.monotonic();
     await this.#turn();
     const startedAtMs = clock.monotonic();
     try {
       const ref = await this.#pullWithCredentials(image, request);
       const present = await this.#inspect(image, request);
-      if (!present) throw new Error(`image ${quote(image)} is not there after pulling it`);
+      if (!present) throw new Error(`image ${quote(requested)} is not there after pulling it`);
       const now = clock.monotonic();
       const took = `${formatDuration(roundMs(now - startedAtMs))} (${formatDuration(roundMs(now - askedAtMs))} including waiting)`;
       event(
         'Normal',
         'Pulled',
-        `Successfully pulled image ${quote(image)} in ${took}. Image size: ${present.sizeBytes} bytes.`,
+        `Successfully pulled image ${quote(requested)} in ${took}. Image size: ${present.sizeBytes} bytes.`,
       );
       return { ref: ref || present.id, image: present };
     } catch (error) {
       signal.throwIfAborted();
-      event('Warning', 'Failed', `Failed to pull image ${quote(image)}: ${messageOf(error)}`);
+      event('Warning', 'Failed', `Failed to pull image ${quote(requested)}: ${messageOf(error)}`);
       this.#backoff.next(key, clock.now());
       this.#lastError.set(key, `ErrImagePull: ${messageOf(error)}`);
       throw new ImageError('ErrImagePull', messageOf(error), this.#backoff.remainingSinceUpdate(key, clock.now()));

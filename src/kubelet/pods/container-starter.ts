@@ -91,8 +91,9 @@ export async function startContainer(
 
 /** A container that ended waits longer each time before it starts again; its first restart is immediate. */
 function checkBackoff(services: PodServices, spec: Container, { pod, observed }: StartContext): void {
-  const latest = latestContainer(observed, spec.name);
-  if (latest?.state !== 'exited') return;
+  // One that the kubelet has just stopped itself does not count: it is replaced at once.
+  const latest = observed.containers.find(({ name, state }) => name === spec.name && state === 'exited');
+  if (!latest) return;
   const { clock, restartBackoff } = services;
   const key = `${pod.metadata.uid}_${spec.name}_${containerHash(spec)}`;
   const remainingMs = restartBackoff.remaining(key, latest.finishedAtMs, clock.now());

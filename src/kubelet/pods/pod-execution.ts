@@ -37,8 +37,8 @@ export async function executePlan(
   context: ExecutionContext,
 ): Promise<ExecutionOutcome> {
   const { pod, observed, signal } = context;
-  await services.host.files.prepare(pod);
-  await services.host.cgroups.ensure(pod, podResources(pod, resourceSettings(services)));
+  const { cgroups, files } = services.host;
+  await Promise.all([files.prepare(pod), cgroups.ensure(pod, podResources(pod, resourceSettings(services)))]);
   const volumes = await mounted(services, pod);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);

@@ -146,6 +146,7 @@ export class PodWorker {
 
   /** The kubelet ends; what runs goes on without it. */
   abandon(): void {
+    this.#step.abort(this.#options.signal.reason);
     this.#timer?.cancel();
     this.#verdicts.stopAll();
   }
@@ -158,7 +159,7 @@ export class PodWorker {
     while (this.#isDirty && this.#stage !== 'finished' && !this.#options.signal.aborted) {
       this.#isDirty = false;
       this.#step = new AbortController();
-      const signal = AbortSignal.any([this.#step.signal, this.#options.signal]);
+      const { signal } = this.#step;
       try {
         againMs = await this.#runStep(signal);
         this.#failures = 0;

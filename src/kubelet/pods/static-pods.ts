@@ -47,6 +47,8 @@ export class StaticPods {
   readonly #options: StaticPodsOptions;
   /** By `namespace/name`. */
   readonly #wanted = new Map<string, Pod>();
+  /** By the same key: which file it came from. */
+  readonly #files = new Map<string, string>();
   readonly #mirrors = new Map<string, Pod>();
   /** Resolves when the folder has been read once. */
   readonly whenRead: Promise<void>;
@@ -117,11 +119,11 @@ export class StaticPods {
       try {
         const pod = this.#parse(name, content);
         found.set(keyOf(pod), pod);
+        this.#files.set(keyOf(pod), name);
       } catch (error) {
         log.warn("can't process config file", { path: `${path}/${name}`, error: messageOf(error) });
         // A file that is being written keeps the Pod that it held.
-        for (const [key, pod] of this.#wanted)
-          if (pod.metadata.annotations?.['coracle.io/file'] === name) found.set(key, pod);
+        for (const [key, pod] of this.#wanted) if (this.#files.get(key) === name) found.set(key, pod);
       }
     }
     for (const key of this.#wanted.keys()) if (!found.has(key)) this.#wanted.delete(key);
@@ -148,7 +150,6 @@ export class StaticPods {
         [annotations.hash]: uid,
         [annotations.seen]: formatTime(clock.now()),
         [annotations.source]: 'file',
-        'coracle.io/file': file,
       },
     };
     pod.spec.nodeName = nodeName;
@@ -192,7 +193,7 @@ export class StaticPods {
 
   async #create(pod: Pod, node: Node): Promise<void> {
     const { uid: _, resourceVersion: _version, ...metadata } = pod.metadata;
-    const { 'coracle.io/file': _file, ...shown } = pod.metadata.annotations ?? {};
+    const shown = pod.metadata.annotations ?? {};
     const mirror: Pod = {
       apiVersion: 'v1',
       kind: 'Pod',

@@ -137,6 +137,10 @@ export function statusPatch(before: PodStatus | undefined, after: PodStatus): Re
   for (const key of new Set([...Object.keys(old), ...Object.keys(next)])) {
     if (kubeletFields.has(key) && !sameJson(old[key], next[key])) patch[key] = next[key] ?? null;
   }
+  if (Array.isArray(patch.conditions) && before?.conditions) {
+    // Merged by type: those of others, as they were when we looked, must not be written back.
+    patch.conditions = after.conditions?.filter((condition) => !before.conditions?.some((old) => sameJson(old, condition)));
+  }
   for (const key of ['podIPs', 'hostIPs']) {
     if (Array.isArray(patch[key]) && Array.isArray(old[key]))
       patch[key] = [{ $patch: 'replace' }, ...(patch[key] as unknown[])];

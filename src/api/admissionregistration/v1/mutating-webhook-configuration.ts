@@ -1,7 +1,10 @@
 /** MutatingWebhookConfigurations: servers that are asked to change objects before they are stored. */
 import { ageColumn, integer, nameColumn } from '../../columns.ts';
 import { fillAbsent } from '../../defaulting.ts';
-import { type MutatingWebhookConfiguration, mutatingWebhookConfigurations } from '../../gen/admissionregistration-v1.ts';
+import {
+  type MutatingWebhookConfiguration,
+  mutatingWebhookConfigurations,
+} from '../../gen/admissionregistration-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { countGeneration } from '../../strategy.ts';
 import { webhookDefaults } from './webhook-defaults.ts';

@@ -1,5 +1,12 @@
 /** ValidatingAdmissionPolicyBindings: put a policy into force, with its parameters and consequences. */
-import { type FieldError, duplicate, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';
 import {

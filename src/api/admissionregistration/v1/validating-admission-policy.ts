@@ -1,5 +1,12 @@
 /** ValidatingAdmissionPolicies: rules on objects, written as expressions; whom they concern is said by bindings. */
-import { type FieldError, type FieldPath, duplicate, invalid, path, required, tooMany } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { ageColumn, integer, nameColumn, text } from '../../columns.ts';
 import { fillAbsent, partOf } from '../../defaulting.ts';
 import {
@@ -51,7 +58,8 @@ function validate({ metadata, spec }: ValidatingAdmissionPolicy): FieldError[] {
   }
   const annotations = at.child('auditAnnotations');
   if (auditAnnotations.length > mostAuditAnnotations) {
-    errors.push(tooMany(annotations, auditAnnotations.length, mostAuditAnnotations));
+    const message = `must not have more than ${mostAuditAnnotations} auditAnnotations`;
+    errors.push(invalid(annotations, auditAnnotations, message));
   }
   const keys = new Set<string>();
   for (const [index, { key = '', valueExpression = '' }] of auditAnnotations.entries()) {

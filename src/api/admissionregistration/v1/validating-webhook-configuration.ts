@@ -1,7 +1,10 @@
 /** ValidatingWebhookConfigurations: servers that are asked whether objects may be stored. */
 import { ageColumn, integer, nameColumn } from '../../columns.ts';
 
-import { type ValidatingWebhookConfiguration, validatingWebhookConfigurations } from '../../gen/admissionregistration-v1.ts';
+import {
+  type ValidatingWebhookConfiguration,
+  validatingWebhookConfigurations,
+} from '../../gen/admissionregistration-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { countGeneration } from '../../strategy.ts';
 import { webhookDefaults } from './webhook-defaults.ts';
@@ -12,9 +15,7 @@ export const validatingWebhookConfigurationBehaviour: KindBehaviour<ValidatingWe
   allowUnconditionalUpdate: false,
   countsGeneration: true,
   defaults({ webhooks = [] }) {
-    for (const webhook of webhooks) 
-      webhookDefaults(webhook);
-
+    for (const webhook of webhooks) webhookDefaults(webhook);
   },
   prepareForUpdate(configuration, previous) {
     countGeneration(configuration, previous, configuration.webhooks ?? [], previous.webhooks ?? []);

@@ -1,5 +1,12 @@
 /** Validation of webhooks of both sorts. What older servers let in may stay on an update, but no more of it may come. */
-import { type FieldError, type FieldPath, duplicate, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import { dns1035Label, dns1123Subdomain } from '../../../apimachinery/names.ts';
 import { semanticallyEqual } from '../../equality.ts';

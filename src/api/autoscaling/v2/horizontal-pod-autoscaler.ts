@@ -1,5 +1,13 @@
 /** HorizontalPodAutoscalers: how many replicas a scale target has, within bounds, by what metrics, how fast. */
-import { type FieldError, type FieldPath, forbidden, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { validateCounts } from '../../apps/v1/replica-counts.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
@@ -34,7 +42,14 @@ export const horizontalPodAutoscalerBehaviour: KindBehaviour<HorizontalPodAutosc
   },
   columns: [
     nameColumn,
-    text('Reference', ({ spec: { scaleTargetRef: { kind, name } } }) => `${kind}/${name}`),
+    text(
+      'Reference',
+      ({
+        spec: {
+          scaleTargetRef: { kind, name },
+        },
+      }) => `${kind}/${name}`,
+    ),
     text('Targets', ({ spec, status }) => metricsText(spec.metrics, status?.currentMetrics)),
     text('MinPods', ({ spec }) => String(spec.minReplicas ?? '<unset>')),
     text('MaxPods', ({ spec }) => spec.maxReplicas ?? 0),

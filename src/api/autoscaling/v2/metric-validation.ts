@@ -1,5 +1,12 @@
 /** Metrics of a HorizontalPodAutoscaler: each has one source, the one that its type names, and that source a target. */
-import { type FieldError, type FieldPath, forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import { dns1123Label, pathSegmentName } from '../../../apimachinery/names.ts';
 import { quantityOrZero, validateContainerResourceName } from '../../core/v1/resource-validation.ts';
@@ -45,13 +52,17 @@ function validateSource(at: FieldPath, metric: MetricSpec, source: Source): Fiel
   const { metric: identifier, target } = metric[source]!;
   const errors: FieldError[] = [];
   if (source === 'object') {
-    errors.push(...validateReference(at.child('describedObject'), metric.object!.describedObject, { emptyGroup: true }));
+    errors.push(
+      ...validateReference(at.child('describedObject'), metric.object!.describedObject, { emptyGroup: true }),
+    );
   }
   errors.push(...validateIdentifier(at.child('metric'), identifier), ...validateTarget(at.child('target'), target));
   const { value, averageValue } = target ?? {};
   const average = at.child('target').child('averageValue');
   if (source === 'pods') {
-    return averageValue != null ? errors : [...errors, required(average, 'must specify a positive target averageValue')];
+    return averageValue != null
+      ? errors
+      : [...errors, required(average, 'must specify a positive target averageValue')];
   }
   if (value == null && averageValue == null) {
     const either = source === 'object' ? 'value or averageValue' : 'value for metric or a per-pod target';
@@ -67,7 +78,8 @@ function validateSource(at: FieldPath, metric: MetricSpec, source: Source): Fiel
 function validateContainerResource(at: FieldPath, source: ContainerResourceMetricSource): FieldError[] {
   const errors: FieldError[] = [];
   if (source.name) errors.push(...validateContainerResourceName(at.child('name'), source.name));
-  if (source.container) errors.push(...refused(at.child('container'), source.container, dns1123Label(source.container)));
+  if (source.container)
+    errors.push(...refused(at.child('container'), source.container, dns1123Label(source.container)));
   const missing: FieldError[] = [];
   if (!source.name) missing.push(required(at.child('name'), 'must specify a resource name'));
   if (!source.container) missing.push(required(at.child('container'), 'must specify a container'));

@@ -2,7 +2,15 @@
  * CertificateSigningRequests: who asked is written by the server and never changes. Approval and issue each have a subresource of
  * their own and may touch nothing else.
  */
-import { duplicate, type FieldError, forbidden, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import { type Draft, draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
@@ -219,7 +227,8 @@ function validateUpdate(
   }
   for (const type of may.approval ? [] : approvalTypes) {
     const [next, stored] = [conditionsOf(request, type), conditionsOf(previous, type)];
-    if (next.length > stored.length) errors.push(forbidden(at, `updates may not add a condition of type ${quote(type)}`));
+    if (next.length > stored.length)
+      errors.push(forbidden(at, `updates may not add a condition of type ${quote(type)}`));
     else if (next.length === stored.length && !semanticallyEqual(next, stored)) {
       errors.push(forbidden(at, `updates may not modify a condition of type ${quote(type)}`));
     }

@@ -2,7 +2,15 @@
  * PodCertificateRequests: a kubelet asks a signer for the certificate of a Pod. A request never changes, and its status changes
  * once. Whether the issued certificates fit the request is the signer's to see to.
  */
-import { type FieldError, invalid, notSupported, omittedValue, path, required, tooLong } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  invalid,
+  notSupported,
+  omittedValue,
+  path,
+  required,
+  tooLong,
+} from '../../../apimachinery/field-error.ts';
 import { dns1123Subdomain } from '../../../apimachinery/names.ts';
 import { labelsText, nameColumn, text } from '../../columns.ts';
 import { validateConditions } from '../../condition-validation.ts';

@@ -1,6 +1,15 @@
 /** EndpointSlices: the addresses behind a Service, in portions. */
 import { parseIp, validateIp, validateLegacyIp } from '../../../apimachinery/addresses.ts';
-import { type FieldError, type FieldPath, duplicate, invalid, notSupported, path, required, tooMany } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  path,
+  required,
+  tooMany,
+} from '../../../apimachinery/field-error.ts';
 import { validateLabels } from '../../../apimachinery/labels.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { dns1123Subdomain, labelValue } from '../../../apimachinery/names.ts';
@@ -8,10 +17,23 @@ import { ageColumn, nameColumn, text, withMore } from '../../columns.ts';
 import { validateEndpointIp } from '../../core/v1/endpoint-address.ts';
 import { fillAbsent } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
-import { type Endpoint, type EndpointHints, type EndpointPort, type EndpointSlice, endpointSlices } from '../../gen/discovery-v1.ts';
+import {
+  type Endpoint,
+  type EndpointHints,
+  type EndpointPort,
+  type EndpointSlice,
+  endpointSlices,
+} from '../../gen/discovery-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { raiseGeneration } from '../../strategy.ts';
-import { refused, validateDnsLabel, validateDnsSubdomain, validateImmutable, validateQualifiedName, validateRequiredEnum } from '../../validation.ts';
+import {
+  refused,
+  validateDnsLabel,
+  validateDnsSubdomain,
+  validateImmutable,
+  validateQualifiedName,
+  validateRequiredEnum,
+} from '../../validation.ts';
 
 const most = { endpoints: 1000, addresses: 100, ports: 20_000, topologyLabels: 16, hints: 8 } as const;
 
@@ -109,7 +131,9 @@ function validateDomain(at: FieldPath, domain: string): FieldError[] {
   const name = domain.replace(/\.$/, '');
   const messages = dns1123Subdomain(name);
   if (messages.length > 0) return refused(at, name, messages);
-  return name.includes('.') ? [] : [invalid(at, name, 'should be a domain with at least two segments separated by dots')];
+  return name.includes('.')
+    ? []
+    : [invalid(at, name, 'should be a domain with at least two segments separated by dots')];
 }
 
 function validateHints(at: FieldPath, { forZones = [], forNodes = [] }: EndpointHints): FieldError[] {
@@ -121,7 +145,11 @@ function validateHints(at: FieldPath, { forZones = [], forNodes = [] }: Endpoint
   return [...errors, ...validateHintNames(nodesAt, forNodes, dns1123Subdomain)];
 }
 
-function validateHintNames(at: FieldPath, hints: readonly { readonly name: string }[], rule: (name: string) => string[]): FieldError[] {
+function validateHintNames(
+  at: FieldPath,
+  hints: readonly { readonly name: string }[],
+  rule: (name: string) => string[],
+): FieldError[] {
   const seen = new Set<string>();
   return hints.flatMap(({ name }, index) => {
     const here = at.index(index).child('name');
@@ -139,5 +167,10 @@ function portsText({ ports }: EndpointSlice): string {
 }
 
 function endpointsText({ endpoints }: EndpointSlice): string {
-  return withMore((endpoints ?? []).flatMap(({ addresses }) => addresses ?? []), mostShown) || '<unset>';
+  return (
+    withMore(
+      (endpoints ?? []).flatMap(({ addresses }) => addresses ?? []),
+      mostShown,
+    ) || '<unset>'
+  );
 }

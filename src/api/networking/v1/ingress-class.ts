@@ -1,11 +1,25 @@
 /** IngressClasses: which controller serves which Ingresses. */
-import { type FieldError, type FieldPath, forbidden, path, required, tooLong } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  path,
+  required,
+  tooLong,
+} from '../../../apimachinery/field-error.ts';
 import { byteLength } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { fillAbsent } from '../../defaulting.ts';
 import { type IngressClass, type IngressClassParametersReference, ingressClasses } from '../../gen/networking-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { validateDnsLabel, validateDnsSubdomain, validateDomainPrefixedPath, validateEnum, validateImmutable, validatePathSegment } from '../../validation.ts';
+import {
+  validateDnsLabel,
+  validateDnsSubdomain,
+  validateDomainPrefixedPath,
+  validateEnum,
+  validateImmutable,
+  validatePathSegment,
+} from '../../validation.ts';
 
 const longestController = 250;
 const defaultAnnotation = 'ingressclass.kubernetes.io/is-default-class';

@@ -1,12 +1,32 @@
 /** Ingresses: which host and path leads to which Service. */
 import { parseIp } from '../../../apimachinery/addresses.ts';
-import { type FieldError, type FieldPath, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
-import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardDns1123Subdomain } from '../../../apimachinery/names.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
+import {
+  dns1123Label,
+  dns1123Subdomain,
+  portName,
+  portNumber,
+  wildcardDns1123Subdomain,
+} from '../../../apimachinery/names.ts';
 import { ageColumn, loadBalancerText, nameColumn, text } from '../../columns.ts';
 import { validateIngressAddress } from '../../core/v1/service-validation.ts';
 import { partOf } from '../../defaulting.ts';
 import type { TypedLocalObjectReference } from '../../gen/core-v1.ts';
-import { type HTTPIngressPath, type Ingress, type IngressBackend, type IngressRule, type IngressTLS, ingresses } from '../../gen/networking-v1.ts';
+import {
+  type HTTPIngressPath,
+  type Ingress,
+  type IngressBackend,
+  type IngressRule,
+  type IngressTLS,
+  ingresses,
+} from '../../gen/networking-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { refused, validateDnsSubdomain, validatePathSegment, validateRequired } from '../../validation.ts';
 

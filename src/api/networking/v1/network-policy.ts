@@ -1,11 +1,25 @@
 /** NetworkPolicies: who may talk to whom. */
 import { cidrContains, parseCidr, validateLegacyCidr } from '../../../apimachinery/addresses.ts';
-import { type FieldError, type FieldPath, forbidden, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import { portName, portNumber } from '../../../apimachinery/names.ts';
 import { ageColumn, labelSelectorText, nameColumn, text } from '../../columns.ts';
 import { fillAbsent, isEmpty, partOf } from '../../defaulting.ts';
-import { type IPBlock, type NetworkPolicy, type NetworkPolicyPeer, type NetworkPolicyPort, type NetworkPolicySpec, networkPolicies } from '../../gen/networking-v1.ts';
+import {
+  type IPBlock,
+  type NetworkPolicy,
+  type NetworkPolicyPeer,
+  type NetworkPolicyPort,
+  type NetworkPolicySpec,
+  networkPolicies,
+} from '../../gen/networking-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { refused, validateEnum } from '../../validation.ts';
 
@@ -36,12 +50,19 @@ function storedRanges(spec: NetworkPolicySpec): ReadonlySet<string> {
 function validateSpec(at: FieldPath, spec: NetworkPolicySpec, known: ReadonlySet<string>): FieldError[] {
   const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'));
   const rules = [
-    ...(spec.ingress ?? []).map((rule, i) => ({ ...rule, peers: rule.from, at: at.child('ingress').index(i), list: 'from' })),
+    ...(spec.ingress ?? []).map((rule, i) => ({
+      ...rule,
+      peers: rule.from,
+      at: at.child('ingress').index(i),
+      list: 'from',
+    })),
     ...(spec.egress ?? []).map((rule, i) => ({ ...rule, peers: rule.to, at: at.child('egress').index(i), list: 'to' })),
   ];
   for (const rule of rules) {
     errors.push(...(rule.ports ?? []).flatMap((port, i) => validatePort(rule.at.child('ports').index(i), port)));
-    errors.push(...(rule.peers ?? []).flatMap((peer, i) => validatePeer(rule.at.child(rule.list).index(i), peer, known)));
+    errors.push(
+      ...(rule.peers ?? []).flatMap((peer, i) => validatePeer(rule.at.child(rule.list).index(i), peer, known)),
+    );
   }
   const types = spec.policyTypes ?? [];
   const typesAt = at.child('policyTypes');
@@ -53,7 +74,9 @@ function validatePort(at: FieldPath, { protocol, port, endPort }: NetworkPolicyP
   const errors = validateEnum(at.child('protocol'), protocol, ['TCP', 'UDP', 'SCTP']);
   const endAt = at.child('endPort');
   if (port == null) {
-    return endPort == null ? errors : [...errors, invalid(endAt, endPort, 'may not be specified when `port` is not specified')];
+    return endPort == null
+      ? errors
+      : [...errors, invalid(endAt, endPort, 'may not be specified when `port` is not specified')];
   }
   if (typeof port === 'string') {
     if (endPort != null) errors.push(invalid(endAt, endPort, 'may not be specified when `port` is non-numeric'));

@@ -1,5 +1,5 @@
 /** RuntimeClasses: which of a node's runtimes runs a Pod, what that costs, and where it is to be had. */
-import { type FieldError, duplicate, path } from '../../../apimachinery/field-error.ts';
+import { duplicate, type FieldError, path } from '../../../apimachinery/field-error.ts';
 import { validateLabels } from '../../../apimachinery/labels.ts';
 import { dns1123Label } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';

@@ -58,5 +58,8 @@ function validate({ spec = {} }: PodDisruptionBudget): FieldError[] {
   }
   errors.push(...validateLabelSelector(spec.selector, at.child('selector')));
   const policies = ['AlwaysAllow', 'IfHealthyBudget'];
-  return [...errors, ...validateEnum(at.child('unhealthyPodEvictionPolicy'), spec.unhealthyPodEvictionPolicy, policies)];
+  return [
+    ...errors,
+    ...validateEnum(at.child('unhealthyPodEvictionPolicy'), spec.unhealthyPodEvictionPolicy, policies),
+  ];
 }

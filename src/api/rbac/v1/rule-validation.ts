@@ -1,7 +1,14 @@
 /** Rules and subjects, as roles and bindings of both scopes have them. */
-import { type FieldError, type FieldPath, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
-import { dns1123Subdomain, pathSegmentName } from '../../../apimachinery/names.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
+import { dns1123Subdomain, pathSegmentName } from '../../../apimachinery/names.ts';
 import { fillEmpty } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import type { PolicyRule, RoleRef, Subject } from '../../gen/rbac-v1.ts';
@@ -9,7 +16,10 @@ import { refused } from '../../validation.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
-export function validateRules(rules: readonly PolicyRule[] | undefined, scope: { readonly namespaced: boolean }): FieldError[] {
+export function validateRules(
+  rules: readonly PolicyRule[] | undefined,
+  scope: { readonly namespaced: boolean },
+): FieldError[] {
   return (rules ?? []).flatMap((rule, index) => validateRule(path('rules').index(index), rule, scope.namespaced));
 }
 
@@ -49,7 +59,10 @@ export function defaultBinding(binding: Draft<AnyBinding>): void {
   }
 }
 
-export function validateBinding({ roleRef, subjects = [] }: AnyBinding, scope: { readonly namespaced: boolean }): FieldError[] {
+export function validateBinding(
+  { roleRef, subjects = [] }: AnyBinding,
+  scope: { readonly namespaced: boolean },
+): FieldError[] {
   const at = path('roleRef');
   const errors: FieldError[] = [];
   if (roleRef.apiGroup !== rbacGroup) {

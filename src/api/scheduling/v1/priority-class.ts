@@ -26,7 +26,9 @@ export const priorityClassBehaviour: KindBehaviour<PriorityClass> = {
   },
   validate,
   validateUpdate: (next, previous) => [
-    ...((next.value ?? 0) === (previous.value ?? 0) ? [] : [forbidden(path('value'), 'may not be changed in an update.')]),
+    ...((next.value ?? 0) === (previous.value ?? 0)
+      ? []
+      : [forbidden(path('value'), 'may not be changed in an update.')]),
     ...validateImmutable(path('preemptionPolicy'), next.preemptionPolicy, previous.preemptionPolicy),
   ],
   columns: [

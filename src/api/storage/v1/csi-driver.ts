@@ -1,5 +1,13 @@
 /** CSIDrivers: what a storage driver can do and wants to know. */
-import { type FieldError, type FieldPath, duplicate, invalid, notSupported, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { ageColumn, boolean, nameColumn, text } from '../../columns.ts';
 import { fillAbsent, isEmpty, partOf } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';

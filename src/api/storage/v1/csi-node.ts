@@ -1,5 +1,12 @@
 /** CSINodes: the storage drivers of a node, by the names under which they know it. */
-import { type FieldError, type FieldPath, duplicate, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { byteLength } from '../../../apimachinery/names.ts';
 import { ageColumn, integer, nameColumn } from '../../columns.ts';
 import { validateCsiDriverName } from '../../core/v1/volume-validation.ts';

@@ -1,5 +1,5 @@
 /** StorageClasses: how volumes are made for those who ask. */
-import { type FieldError, type FieldPath, duplicate, path, required } from '../../../apimachinery/field-error.ts';
+import { duplicate, type FieldError, type FieldPath, path, required } from '../../../apimachinery/field-error.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { fillAbsent } from '../../defaulting.ts';
 import type { TopologySelectorTerm } from '../../gen/core-v1.ts';
@@ -8,7 +8,10 @@ import type { KindBehaviour } from '../../kind.ts';
 import { validateEnum, validateImmutable, validateQualifiedName, validateUnique } from '../../validation.ts';
 import { validateDriver, validateParameters } from './parameters-validation.ts';
 
-const defaultAnnotations = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+const defaultAnnotations = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 const immutable = ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const;
 
 export const storageClassBehaviour: KindBehaviour<StorageClass> = {
@@ -65,7 +68,9 @@ function validateTopologies(at: FieldPath, terms: readonly TopologySelectorTerm[
       if (keys.has(key)) errors.push(duplicate(here.index(i).child('key'), key));
       keys.add(key);
     }
-    const identity = JSON.stringify(matchLabelExpressions.map(({ key, values = [] }) => [key, values.toSorted()]).sort());
+    const identity = JSON.stringify(
+      matchLabelExpressions.map(({ key, values = [] }) => [key, values.toSorted()]).sort(),
+    );
     if (seen.has(identity)) errors.push(duplicate(here, ''));
     seen.add(identity);
     return errors;

@@ -1,12 +1,24 @@
 /** VolumeAttachments: that a volume is, or is to be, attached to a node. */
-import { type FieldError, type FieldPath, forbidden, path, required, tooLong } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  path,
+  required,
+  tooLong,
+} from '../../../apimachinery/field-error.ts';
 import { byteLength } from '../../../apimachinery/names.ts';
 import { ageColumn, boolean, nameColumn, text } from '../../columns.ts';
 import { validateVolumeSpec } from '../../core/v1/persistent-volume-validation.ts';
 import { roundToMilli } from '../../core/v1/resource-defaults.ts';
 import { defaultSharedSources } from '../../core/v1/volume-defaults.ts';
 import { validateCsiDriverName } from '../../core/v1/volume-validation.ts';
-import { type VolumeAttachment, type VolumeAttachmentSource, type VolumeError, volumeAttachments } from '../../gen/storage-v1.ts';
+import {
+  type VolumeAttachment,
+  type VolumeAttachmentSource,
+  type VolumeError,
+  volumeAttachments,
+} from '../../gen/storage-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
 import { entriesOf, largestInt32, validateDnsSubdomain, validateImmutable, validateRange } from '../../validation.ts';
@@ -55,7 +67,10 @@ function validate(attachment: VolumeAttachment): FieldError[] {
   ];
 }
 
-function validateSource(at: FieldPath, { inlineVolumeSpec, persistentVolumeName }: VolumeAttachmentSource): FieldError[] {
+function validateSource(
+  at: FieldPath,
+  { inlineVolumeSpec, persistentVolumeName }: VolumeAttachmentSource,
+): FieldError[] {
   const message = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
   if (!inlineVolumeSpec && persistentVolumeName == null) return [required(at, message)];
   if (inlineVolumeSpec && persistentVolumeName != null) return [forbidden(at, message)];

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { errorText } from '../apimachinery/field-error.ts';
+import { type Draft, draft, type KubeObject } from '../apimachinery/meta.ts';
+import { groupResource } from '../apimachinery/resource.ts';
+import { anyObject } from './any-object.fixture.ts';
+import { behaviourOf, knownBehaviours } from './behaviours.ts';
+import type { KindBehaviour, StrategyContext } from './kind.ts';
+import { builtinResources } from './schema.ts';
+
+const nowMs = Date.parse('2026-01-01T00:00:00Z');
+const context: StrategyContext = {
+  now: '2026-01-01T00:00:00Z',
+  user: { name: 'jane', groups: ['system:authenticated'] },
+  warn: () => {},
+};
+
+/** Objects with few fields and with nearly all. */
+function forAnyObject(behaviour: KindBehaviour, check: (object: Draft<KubeObject>, other: Draft<KubeObject>) => void) {
+  const density = fc.constantFrom(0, 0.2, 0.5, 0.95);
+  fc.assert(
+    fc.property(fc.integer(), fc.integer(), density, (seed, otherSeed, share) => {
+      const make = (chance: number) => anyObject(behaviour.resource, chance, share);
+      check(make(seed), make(otherSeed));
+    }),
+    { numRuns: 40 },
+  );
+}
+
+function defaulted(behaviour: KindBehaviour, object: Draft<KubeObject>): Draft<KubeObject> {
+  behaviour.defaults?.(object);
+  return object;
+}
+
+describe('the registry of behaviours', () => {
+  it('finds a behaviour by group and resource, whatever the version', () => {
+    assert.equal(behaviourOf({ group: 'apps', resource: 'deployments' }).resource.kind, 'Deployment');
+    assert.equal(
+      behaviourOf({ group: 'resource.k8s.io', resource: 'devicetaintrules' }).resource.kind,
+      'DeviceTaintRule',
+    );
+  });
+
+  it('gives a kind that it does not know no rules', () => {
+    const unknown = { group: 'example.com', resource: 'widgets' };
+    assert.deepEqual(behaviourOf(unknown), { resource: unknown });
+  });
+
+  it('knows every kind that is stored', () => {
+    const known = new Set(knownBehaviours().map(({ resource }) => groupResource(resource)));
+    const stored = builtinResources().filter((row) => row.storageVersion && row.verbs.includes('list'));
+    const missing = [...new Set(stored.map(groupResource))].filter((name) => !known.has(name));
+    // Stored as core/v1 Events, whose behaviour serves both.
+    assert.deepEqual(missing, ['events.events.k8s.io']);
+  });
+});
+
+for (const behaviour of knownBehaviours()) {
+  describe(`any ${behaviour.resource.kind}`, () => {
+    it('is defaulted once and for all', () => {
+      forAnyObject(behaviour, (object) => {
+        const once = structuredClone(defaulted(behaviour, object));
+        assert.deepEqual(defaulted(behaviour, object), once);
+      });
+    });
+
+    it('keeps what its author set when it is defaulted', () => {
+      forAnyObject(behaviour, (object) => {
+        const written = structuredClone(object);
+        assertKept(defaulted(behaviour, object), written, behaviour.resource.kind);
+      });
+    });
+
+    it('is validated without a failure of the validator', () => {
+      forAnyObject(behaviour, (object, other) => {
+        const [next, stored] = [defaulted(behaviour, object), defaulted(behaviour, other)];
+        const errors = [
+          ...(behaviour.validate?.(next) ?? []),
+          ...(behaviour.validateUpdate?.(next, stored) ?? []),
+          ...Object.values(behaviour.subresources ?? {}).flatMap((part) => part.validateUpdate?.(next, stored) ?? []),
+        ];
+        for (const error of errors) assert.ok(errorText(error).length > 0);
+        if (behaviour.validateName) assert.ok(Array.isArray(behaviour.validateName('x', false)));
+      });
+    });
+
+    it('passes its own update when nothing changes', () => {
+      forAnyObject(behaviour, (object) => {
+        const stored = defaulted(behaviour, object);
+        if (!behaviour.validateUpdate || (behaviour.validate?.(stored) ?? []).length > 0) return;
+        assert.deepEqual(behaviour.validateUpdate(structuredClone(stored), stored).map(errorText), []);
+      });
+    });
+
+    it('goes through its strategy without a failure', () => {
+      forAnyObject(behaviour, (object, other) => {
+        const [next, stored] = [defaulted(behaviour, object), defaulted(behaviour, other)];
+        behaviour.prepareForCreate?.(draft(structuredClone(next)), context);
+        behaviour.prepareForUpdate?.(draft(structuredClone(next)), stored, context);
+        for (const part of Object.values(behaviour.subresources ?? {})) {
+          part.prepareForUpdate?.(draft(structuredClone(next)), stored, context);
+        }
+        behaviour.gracePeriodSeconds?.(next, undefined);
+      });
+    });
+
+    it('fits into the columns of its table', () => {
+      forAnyObject(behaviour, (object, other) => {
+        const row = defaulted(behaviour, object);
+        for (const column of behaviour.columns ?? []) {
+          const cell = column.cell(row, nowMs);
+          assert.ok(['string', 'number', 'boolean'].includes(typeof cell), `${column.name}: ${typeof cell} ${cell}`);
+        }
+        behaviour.rowConditions?.(row);
+        behaviour.compareRows?.(row, defaulted(behaviour, other));
+      });
+    });
+  });
+}
+
+/** Nothing that was written is changed; `''`, `0`, `false` and empty collections count as not written. */
+function assertKept(object: unknown, written: unknown, at: string): void {
+  if (written === null || typeof written !== 'object') {
+    if (!written || object === written) return;
+    assert.fail(`${at}: ${JSON.stringify(written)} became ${JSON.stringify(object)}`);
+  }
+  for (const [key, value] of Object.entries(written)) {
+    if (value === undefined) continue;
+    assertKept((object as Record<string, unknown> | undefined)?.[key], value, `${at}.${key}`);
+  }
+}

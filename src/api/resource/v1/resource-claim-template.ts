@@ -1,0 +1,18 @@
+/** ResourceClaimTemplates: the claims that are made for Pods of a kind. They never change. */
+import { path } from '../../../apimachinery/field-error.ts';
+import { ageColumn, nameColumn } from '../../columns.ts';
+import { partOf } from '../../defaulting.ts';
+import { type ResourceClaimTemplate, resourceClaimTemplates } from '../../gen/resource-v1.ts';
+import type { KindBehaviour } from '../../kind.ts';
+import { validateImmutable } from '../../validation.ts';
+import { claimDefaults } from '../claim-defaults.ts';
+
+export const resourceClaimTemplateBehaviour: KindBehaviour<ResourceClaimTemplate> = {
+  resource: resourceClaimTemplates,
+  countsGeneration: false,
+  defaults(template) {
+    claimDefaults(partOf(partOf(template, 'spec'), 'spec'));
+  },
+  validateUpdate: ({ spec }, previous) => validateImmutable(path('spec'), spec, previous.spec),
+  columns: [nameColumn, ageColumn],
+};

@@ -1,0 +1,61 @@
+/**
+ * The API server's way into the cluster: to kubelets (`pods/log`, `exec`, `attach`, `portforward`, `nodes/proxy`) and to what Pods and
+ * Services serve (`proxy`). Every connection begins in one `Dial`, so that a tunnel can take its place.
+ */
+import { lookup as systemLookup } from 'node:dns/promises';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Client } from '../../client/client.ts';
+import { type Dial, tcpDial } from '../../serving/dial.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Handler } from '../request.ts';
+import type { NodeProxyContext } from './context.ts';
+import { type KubeletClientOptions, KubeletConnections } from './kubelet-connections.ts';
+import { podLogHandler } from './pod-log.ts';
+import { podCommandHandler, podPortForwardHandler } from './pod-streams.ts';
+import { proxyHandler } from './proxy-handler.ts';
+import { nodeLocation, podLocation, serviceLocation } from './proxy-location.ts';
+
+export interface NodeProxyOptions {
+  /** Passes every check: the loopback client. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly kubelet?: KubeletClientOptions | undefined;
+  /** WebSockets begin with GET and still need the right to create; absent: the request's own right is enough. */
+  readonly authorizer?: (() => Authorizer) | undefined;
+  /** Default: TCP, 30 seconds. */
+  readonly dial?: Dial | undefined;
+  /** Default: the system's resolver. */
+  readonly lookup?: ((host: string) => Promise<readonly string[]>) | undefined;
+}
+
+/** By `group/version/resource/subresource`, as the server's `handlers`. */
+export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string, Handler> {
+  const { client, clock, random, log, authorizer, dial = tcpDial({ clock }) } = options;
+  const context: NodeProxyContext = {
+    client,
+    kubelets: new KubeletConnections(client, options.kubelet),
+    authorizer,
+    random,
+    log,
+    lookup: options.lookup ?? addressesOf,
+    connect: (address) => (signal) => dial(address, signal),
+  };
+  return new Map([
+    ['/v1/pods/log', podLogHandler(context)],
+    ['/v1/pods/exec', podCommandHandler(context, 'exec')],
+    ['/v1/pods/attach', podCommandHandler(context, 'attach')],
+    ['/v1/pods/portforward', podPortForwardHandler(context)],
+    ['/v1/pods/proxy', proxyHandler(context, podLocation)],
+    ['/v1/services/proxy', proxyHandler(context, serviceLocation)],
+    ['/v1/nodes/proxy', proxyHandler(context, nodeLocation)],
+  ]);
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  const found = await systemLookup(host, { all: true });
+  return found.map(({ address }) => address);
+}

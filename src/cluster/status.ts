@@ -1,0 +1,108 @@
+/** `coracle status`: what of a cluster runs, as values; the command prints them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Node, nodes } from '../api/gen/core-v1.ts';
+import { messageOf } from '../apimachinery/status.ts';
+import type { Clock } from '../base/clock.ts';
+import { createHttpTransport } from '../client/http-transport.ts';
+import { parseKubeconfig, selectContext, transportOptions } from '../client/kubeconfig.ts';
+import { createClient } from '../client/typed-client.ts';
+import { CommandError } from './command-error.ts';
+import { layOut } from './data-directory.ts';
+import { obstacleOf } from './node-readiness.ts';
+import { type ProcessIdentity, runningProcess } from './processes.ts';
+
+export interface ProcessStatus {
+  readonly name: string;
+  /** Absent: it does not run. */
+  readonly pid?: number;
+  readonly uptimeSeconds?: number;
+  /** Its share of memory (PSS), or what is resident where that cannot be read. */
+  readonly memoryBytes?: number;
+}
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly version: string;
+  /** Absent: Ready. */
+  readonly problem?: string;
+}
+
+export interface ClusterStatus {
+  readonly dataDirectory: string;
+  readonly kubeconfig: string;
+  readonly server?: string;
+  readonly processes: readonly ProcessStatus[];
+  readonly nodes: readonly NodeStatus[];
+  /** Why the API server did not answer. */
+  readonly apiProblem?: string;
+  /** Control plane, node and API server all answer. */
+  readonly isRunning: boolean;
+}
+
+const requestTimeoutMs = 5000;
+
+export async function clusterStatus(root: string, { clock }: { readonly clock: Clock }): Promise<ClusterStatus> {
+  const directory = layOut(root);
+  checkReadable(directory.pki, directory.root);
+  const processes = ['control-plane', 'node', 'containerd'].map((name) => {
+    const identity = runningProcess(directory.run, name);
+    return { name, ...(identity ? measure(identity) : {}) };
+  });
+  const { kubeconfig } = directory;
+  const base = { dataDirectory: directory.root, kubeconfig, processes };
+  const runs = (name: string) => processes.some((process) => process.name === name && 'pid' in process);
+  if (!existsSync(kubeconfig) || !runs('control-plane')) return { ...base, nodes: [], isRunning: false };
+  const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
+  const { server } = selectContext(config).cluster;
+  const readFile = async (path: string) => readFileSync(path, 'utf8');
+  const transport = createHttpTransport({
+    ...(await transportOptions(config, { clock, readFile })),
+    timeoutMs: requestTimeoutMs,
+  });
+  try {
+    const { items } = await createClient(transport).list(nodes);
+    return { ...base, server, nodes: items.map(nodeStatus), isRunning: runs('node') };
+  } catch (error) {
+    return { ...base, server, nodes: [], apiProblem: messageOf(error), isRunning: false };
+  } finally {
+    await transport.close();
+  }
+}
+
+function nodeStatus(node: Node): NodeStatus {
+  const problem = obstacleOf(node, undefined);
+  return {
+    name: node.metadata.name ?? '',
+    version: node.status?.nodeInfo?.kubeletVersion ?? '',
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function checkReadable(folder: string, root: string): void {
+  try {
+    if (existsSync(root)) readFileSync(`${folder}/ca.crt`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return;
+    throw new CommandError(`${root} belongs to another user.`, 'Run the command as the user who started the cluster.');
+  }
+}
+
+function measure({ pid, startTicks }: ProcessIdentity): Omit<ProcessStatus, 'name'> {
+  const uptime = Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
+  // The kernel counts start times in hundredths of a second on every architecture Node.js runs on.
+  return { pid, uptimeSeconds: Math.max(0, uptime - Number(startTicks) / 100), memoryBytes: memoryOf(pid) };
+}
+
+function memoryOf(pid: number): number {
+  for (const [file, pattern] of [
+    ['smaps_rollup', /^Pss:\s+(\d+) kB/m],
+    ['status', /^VmRSS:\s+(\d+) kB/m],
+  ] as const) {
+    try {
+      const kib = pattern.exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'))?.[1];
+      if (kib) return Number(kib) * 1024;
+    } catch {}
+  }
+  return 0;
+}

@@ -1,0 +1,73 @@
+/**
+ * Keeps the status of PodDisruptionBudgets true, from which the eviction API decides whether a Pod may go. It stops nobody itself.
+ */
+import { type Pod, pods as podType } from '../../api/gen/core-v1.ts';
+import { type PodDisruptionBudget, podDisruptionBudgets } from '../../api/gen/policy-v1.ts';
+import { labelMatcherOf } from '../../apimachinery/labels.ts';
+import { keyOf } from '../../apimachinery/meta.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
+import { withKind } from '../shared/events.ts';
+import { sameStatus } from '../shared/semantic-equal.ts';
+import { expectationOf, planBudgetStatus, planDisrupted, planFailedStatus } from './plan.ts';
+import { ControllerScales } from './scale.ts';
+
+export async function runDisruptionController(context: ComponentContext): Promise<void> {
+  const { client, clock, informers } = context;
+  const budgets = informers.of(podDisruptionBudgets);
+  const pods = informers.of(podType);
+  const scales = new ControllerScales(context);
+  const events = context.eventRecorder('controllermanager');
+
+  async function reconcile(key: string): Promise<ReconcileResult | undefined> {
+    const budget = budgets.get(key);
+    if (!budget) return undefined;
+    const selector = labelMatcherOf(budget.spec?.selector);
+    const selected = pods.list(budget.metadata.namespace).filter(({ metadata }) => selector.matches(metadata.labels));
+    const record = (type: 'Normal' | 'Warning', reason: string, message: string, about = budget) =>
+      events.record(withKind(podDisruptionBudgets, about), type, reason, message);
+    if (selected.length === 0) record('Normal', 'NoPods', 'No matching pods found');
+    try {
+      const scale = await scales.of(selected);
+      if (scale.unmanaged.length > 0) {
+        const message = `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
+        record('Warning', 'UnmanagedPods', message);
+      }
+      const expectation = expectationOf(budget, selected.length, () => scale.expected);
+      const { waiting, overdue, recheckInMs } = planDisrupted(budget, selected, clock.now());
+      for (const pod of overdue) {
+        const message = `Pod was expected by PDB ${key} to be deleted but it wasn't`;
+        events.record(withKind(podType, pod), 'Warning', 'NotDeleted', message);
+      }
+      const status = planBudgetStatus(budget, selected, expectation, waiting, clock.now());
+      if (!sameStatus(budget.status, status)) await client.updateStatus(podDisruptionBudgets, { ...budget, status });
+      return recheckInMs === undefined ? undefined : { againAfterMs: recheckInMs + 1 };
+    } catch (error) {
+      const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;
+      record('Warning', 'CalculateExpectedPodCountFailed', message);
+      await failSafe(budget, messageOf(error));
+      throw error;
+    }
+  }
+
+  async function failSafe(budget: PodDisruptionBudget, message: string): Promise<void> {
+    const status = planFailedStatus(budget, message, clock.now());
+    if (!sameStatus(budget.status, status)) await client.updateStatus(podDisruptionBudgets, { ...budget, status });
+  }
+
+  const controller = createController(context, {
+    name: 'disruption-controller',
+    workers: 1,
+    waitFor: [budgets, pods, ...scales.informers],
+    reconcile,
+  });
+  controller.watch(budgets);
+  const keysFor = ({ metadata }: Pod): string[] =>
+    budgets
+      .list(metadata.namespace)
+      .filter(({ spec }) => labelMatcherOf(spec?.selector).matches(metadata.labels))
+      .map(keyOf);
+  controller.watchMapped(pods, (pod, previous) => [...keysFor(pod), ...(previous ? keysFor(previous) : [])]);
+  await controller.run();
+}

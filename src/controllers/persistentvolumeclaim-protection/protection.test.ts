@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
+import { runPersistentVolumeProtectionController } from '../persistentvolume-protection/persistentvolume-protection-controller.ts';
+import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
+
+test('a claim in use outlives its deletion until the Pod has ended', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runPersistentVolumeClaimProtectionController);
+  const at = { namespace: 'a', name: 'c' };
+  await cluster.client.create(persistentVolumeClaims, { metadata: at, spec: {} });
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'a', name: 'p' },
+    spec: { nodeName: 'n', containers: [], volumes },
+  });
+  await cluster.settle();
+  assert.deepEqual(cluster.api.find(persistentVolumeClaims, 'a/c')?.metadata.finalizers, [
+    'kubernetes.io/pvc-protection',
+  ]);
+  await cluster.client.delete(persistentVolumeClaims, at);
+  await cluster.settle();
+  assert.ok(cluster.api.find(persistentVolumeClaims, 'a/c'));
+  cluster.api.alter(pods, 'a/p', (pod) => {
+    pod.status = { phase: 'Succeeded' };
+  });
+  await cluster.settle();
+  assert.equal(cluster.api.find(persistentVolumeClaims, 'a/c'), undefined);
+});
+
+test('a bound volume outlives its deletion until it is released', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runPersistentVolumeProtectionController);
+  await cluster.client.create(persistentVolumes, { metadata: { name: 'v' }, spec: {} });
+  cluster.api.alter(persistentVolumes, 'v', (volume) => {
+    volume.status = { phase: 'Bound' };
+  });
+  await cluster.settle();
+  await cluster.client.delete(persistentVolumes, { name: 'v' });
+  await cluster.settle();
+  assert.ok(cluster.api.find(persistentVolumes, 'v')?.metadata.deletionTimestamp);
+  cluster.api.alter(persistentVolumes, 'v', (volume) => {
+    volume.status = { phase: 'Released' };
+  });
+  await cluster.settle();
+  assert.equal(cluster.api.find(persistentVolumes, 'v'), undefined);
+});

@@ -1,0 +1,24 @@
+/** Puts a controller's own finalizer on an object, or takes it off. */
+import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { ResourceType } from '../../apimachinery/resource.ts';
+import { isNotFound } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
+
+/** Writes nothing when it is so already; an object that is gone needs nothing. A conflict is the caller's to try again. */
+export async function setFinalizer<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  object: T,
+  finalizer: string,
+  present: boolean,
+): Promise<void> {
+  const { namespace, name = '', resourceVersion, finalizers = [] } = object.metadata;
+  if (finalizers.includes(finalizer) === present) return;
+  const next = present ? [...finalizers, finalizer] : finalizers.filter((other) => other !== finalizer);
+  try {
+    const body = { metadata: { resourceVersion, finalizers: next } };
+    await client.patch(type, { namespace, name }, { type: 'merge', body });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
