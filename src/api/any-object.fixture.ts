@@ -1,13 +1,13 @@
 /**
  * Objects of the right shape and otherwise arbitrary, for properties that every kind must have: made from the kind tables, so they
- * hold every field sooner or later, many of them wrong.
+ * hold every field sooner or later, many of them wrong; and in canonical form, as all that a server decodes.
  */
 
-import { type Draft, draft, type KubeObject } from '../apimachinery/meta.ts';
+import type { Draft, KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, type ResourceType } from '../apimachinery/resource.ts';
 import type { FieldSchema, ScalarType, TypeSchema } from '../apimachinery/schema.ts';
 import { seededRandom } from '../base/random.ts';
-import { builtinSchema } from './schema.ts';
+import { builtinCodec, builtinSchema } from './schema.ts';
 
 /** Texts that validators are likely to take apart. */
 const words = [
@@ -25,20 +25,23 @@ export function anyObject(type: ResourceType<KubeObject>, seed: number, density 
   const kind = schema.document.resources.find(
     (row) => row.group === type.group && row.version === type.version && row.resource === type.resource,
   )!;
+  /** Types that hold themselves would never end. */
+  let left = 2000;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)]!;
 
-  function struct(shape: TypeSchema, depth: number): unknown {
+  function struct(shape: TypeSchema): unknown {
     if (shape.jsonList !== undefined) return [pick(words)];
     const value: Record<string, unknown> = {};
     for (const field of shape.fields) {
-      if (depth > 12 || random.next() > density) continue;
-      value[field.name] = fieldValue(field, depth);
+      if (left === 0 || random.next() > density) continue;
+      left -= 1;
+      value[field.name] = fieldValue(field);
     }
     return value;
   }
 
-  function fieldValue(field: FieldSchema, depth: number): unknown {
-    const one = () => (field.ref ? struct(field.ref, depth + 1) : scalar(field.scalar!, field.enum));
+  function fieldValue(field: FieldSchema): unknown {
+    const one = () => (field.ref ? struct(field.ref) : scalar(field.scalar!, field.enum));
     const many = Array.from({ length: Math.floor(random.next() * 3) });
     if (field.list) return many.map(one);
     if (field.map) return Object.fromEntries(many.map(() => [pick(words), one()]));
@@ -72,9 +75,9 @@ export function anyObject(type: ResourceType<KubeObject>, seed: number, density 
     }
   }
 
-  const object = struct(schema.type(kind.type), 0) as Record<string, unknown>;
+  const object = struct(schema.type(kind.type)) as Record<string, unknown>;
   const name = pick(['a', 'web', 'exempt', 'Bad_Name']);
   const metadata = { name, namespace: 'default', uid: 'u', creationTimestamp: '2024-01-01T00:00:00Z', generation: 1 };
   const whole = { ...object, kind: type.kind, apiVersion: apiVersionOf(type), metadata };
-  return draft(whole as KubeObject);
+  return builtinCodec().copyByTable(whole, kind.type) as unknown as Draft<KubeObject>;
 }

@@ -29,18 +29,20 @@ interface WithBatches {
 class InProcessTransport implements Transport {
   readonly #options: InProcessOptions;
   readonly #due: (() => void)[] = [];
-  readonly #closing = new AbortController();
+  readonly #streams = new Set<AbortController>();
+  #closed = false;
 
   constructor(options: InProcessOptions) {
     this.#options = options;
   }
 
   async send(request: TransportRequest): Promise<unknown> {
-    const signal = this.#signalOf(request);
-    const body = bodyOf(request);
-    const response = await this.#options.handle(this.#requestOf(request, signal, body));
+    const { signal = neverAborted } = request;
+    signal.throwIfAborted();
+    const response = await this.#options.handle(this.#requestOf(request, signal, bodyOf(request)));
     await this.#turn();
     signal.throwIfAborted();
+    if (this.#closed) throw closedError();
     return contentOf(response);
   }
 
@@ -48,30 +50,32 @@ class InProcessTransport implements Transport {
     request: TransportRequest,
   ): AsyncGenerator<{ readonly type: string; readonly object: unknown }, void, undefined> {
     const leaving = new AbortController();
-    const signal = AbortSignal.any([this.#signalOf(request), leaving.signal]);
-    const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
-    await this.#turn();
+    const { signal } = leaving;
+    const leave = () => leaving.abort(request.signal?.reason);
+    request.signal?.addEventListener('abort', leave, { once: true });
+    if (request.signal?.aborted) leave();
+    this.#streams.add(leaving);
     try {
       signal.throwIfAborted();
+      if (this.#closed) throw closedError();
+      const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
+      await this.#turn();
       if (response.body.kind !== 'watch') {
         await contentOf(response);
         return;
       }
-      const events = response.body.events as AsyncIterable<WatchFrame> & WithBatches;
-      for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
-        for (const { type, object } of batch) {
-          if (signal.aborted) break;
-          yield { type, object };
-        }
-      }
+      yield* framesOf(response.body.events as AsyncIterable<WatchFrame> & WithBatches, signal);
       signal.throwIfAborted();
     } finally {
+      this.#streams.delete(leaving);
+      request.signal?.removeEventListener('abort', leave);
       leaving.abort();
     }
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error('the transport is closed'));
+    this.#closed = true;
+    for (const stream of this.#streams) stream.abort(closedError());
   }
 
   /** Resolves in a later macrotask, together with all others that wait for one. */
@@ -83,10 +87,6 @@ class InProcessTransport implements Transport {
         for (const settle of this.#due.splice(0)) settle();
       });
     });
-  }
-
-  #signalOf({ signal }: TransportRequest): AbortSignal {
-    return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
   }
 
   #requestOf(request: TransportRequest, signal: AbortSignal, body: RequestBody): ApiRequest {
@@ -103,6 +103,22 @@ class InProcessTransport implements Transport {
       user: this.#options.user,
       signal,
     };
+  }
+}
+
+/** For calls that nobody wants to end early. */
+const neverAborted = new AbortController().signal;
+
+function closedError(): Error {
+  return new Error('the transport is closed');
+}
+
+async function* framesOf(events: WithBatches, signal: AbortSignal) {
+  for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
+    for (const { type, object } of batch) {
+      if (signal.aborted) return;
+      yield { type, object };
+    }
   }
 }
 

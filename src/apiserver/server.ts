@@ -137,7 +137,7 @@ class Server implements ApiServer {
     const storeOpen = async () => void (await apiStore.store.size());
     this.#handlers = new Map<string, Handler>([
       ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
-      ['/v1/componentstatuses', componentStatusesHandler([{ name: 'etcd-0', check: storeOpen }])],
+      ['/v1/componentstatuses', componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock })],
       ...(security.handlers ?? []),
     ]);
     const flowControl = inFlightControl(options.inFlight);

@@ -24,7 +24,8 @@ export function nameServerAddress(serviceCidr: string): string {
 
 /** Throws when the API server refuses; calling it again is safe. */
 export async function ensureAddons(client: Client, options: { readonly serviceCidr: string }): Promise<void> {
-  const name = 'system:kube-dns';
+  // Not `system:kube-dns`: upstream has a ClusterRole of that name, with less.
+  const name = 'coracle:name-server';
   const group = 'rbac.authorization.k8s.io';
   const subject = { kind: 'User', apiGroup: group, name: nameServerUser };
   await ensure(client, clusterRoles, {

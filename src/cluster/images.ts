@@ -1,47 +1,120 @@
 /** Images of the node: brought in from archives with `ctr`, listed through the runtime's own interface. */
 import { spawn } from 'node:child_process';
+import { createReadStream, existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Clock, sleep } from '../base/clock.ts';
+import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
+import type { Image } from '../kubelet/runtime/runtime.ts';
 import { CommandError } from './command-error.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { readNodeConfig } from './node-config.ts';
+import { containerdSocket } from './private-containerd.ts';
 import { findProgram, type Machine } from './requirements.ts';
 
 /** containerd's namespace for what belongs to its CRI plugin. */
 const criNamespace = 'k8s.io';
 
-/** From an OCI or docker archive; `-` reads `input`. Resolves to the names of the images. */
-export function importImages(
-  machine: Machine,
-  socket: string,
+/** `coracle image load`. `-` is standard input. Resolves to the images' names once the runtime shows them. */
+export async function loadImages(
+  directory: DataDirectory,
   file: string,
-  input?: NodeJS.ReadableStream,
+  { machine, clock }: { readonly machine: Machine; readonly clock: Clock },
 ): Promise<string[]> {
+  const socket = runtimeSocket(directory);
+  const path = resolve(file);
+  if (file !== '-' && !existsSync(path))
+    throw new CommandError(`there is no file ${path}.`, 'Give the path of an archive, or - for standard input.');
+  const names = await importImages(machine, socket, {
+    name: file,
+    content: file === '-' ? process.stdin : createReadStream(path),
+  });
+  const runtime = await connectRuntime({ clock, endpoint: `unix://${socket}` });
+  try {
+    // The interface learns of an import by an event, a moment later.
+    const deadline = clock.monotonic() + visibleWithinMs;
+    for (const image of names)
+      while (!(await runtime.imageStatus({ image })) && clock.monotonic() < deadline) await sleep(clock, 20);
+  } finally {
+    runtime.close();
+  }
+  return names;
+}
+
+const visibleWithinMs = 5000;
+
+/** `coracle image ls`. */
+export async function listImages(
+  directory: DataDirectory,
+  { clock }: { readonly clock: Clock },
+): Promise<readonly Image[]> {
+  const runtime = await connectRuntime({ clock, endpoint: `unix://${runtimeSocket(directory)}` });
+  try {
+    return await runtime.listImages();
+  } finally {
+    runtime.close();
+  }
+}
+
+function runtimeSocket(directory: DataDirectory): string {
+  let own: string | undefined;
+  let socket: string;
+  try {
+    const config = readNodeConfig(directory);
+    if (config.runtime === 'simulated')
+      throw new CommandError(
+        'a simulated node has no images.',
+        'It pretends to have every image whose name does not contain "does-not-exist".',
+      );
+    own = config.containerRuntimeEndpoint?.replace('unix://', '');
+    socket = own ?? containerdSocket(directory);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(
+      `no node has been started on ${directory.root}.`,
+      'Start it with `coracle up`, or name its folder with --data-dir.',
+    );
+  }
+  if (existsSync(socket)) return socket;
+  throw new CommandError(`nothing listens at ${socket}.`, 'Start the cluster with `coracle up`.');
+}
+
+export interface Archive {
+  /** For messages. */
+  readonly name: string;
+  readonly content: Readable;
+}
+
+/** From an OCI or docker archive. Resolves to the names of the images. */
+export function importImages(machine: Machine, socket: string, archive: Archive): Promise<string[]> {
   const ctr = findProgram(machine, 'ctr', ['/usr/bin', '/usr/local/bin']);
   if (!ctr)
     return Promise.reject(
       new CommandError('ctr, a part of containerd, is not installed.', 'Install the package containerd.'),
     );
   return new Promise((resolve, reject) => {
-    const child = spawn(ctr, ['--address', socket, '--namespace', criNamespace, 'images', 'import', file], {
-      stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    const child = spawn(ctr, ['--address', socket, '--namespace', criNamespace, 'images', 'import', '-'], {
+      stdio: 'pipe',
       env: { PATH: machine.path.join(':') },
     });
     let output = '';
     let problem = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
       problem += text;
     });
-    if (input && child.stdin) {
-      // The program may end before it has read everything.
-      child.stdin.on('error', () => {});
-      input.pipe(child.stdin);
-    }
+    // The program may end before it has read everything.
+    child.stdin.on('error', () => {});
+    archive.content.once('error', reject);
+    archive.content.pipe(child.stdin);
     child.once('error', reject);
     child.once('close', (code) => {
       if (code === 0) return resolve(importedNames(output));
       reject(
         new CommandError(
-          `the images in ${file === '-' ? 'standard input' : file} could not be imported: ${lastProblem(problem, code)}`,
+          `the images in ${archive.name === '-' ? 'standard input' : archive.name} could not be imported: ${lastProblem(problem, code)}`,
           'Give an archive as `docker save` or `skopeo copy ... oci-archive:FILE` writes it.',
         ),
       );

@@ -1,11 +1,20 @@
 /** The kubelet of a node of ours, on the real machine or on a simulated one. */
-import { basename } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { basename, join } from 'node:path';
 import { defaultConfiguration, type KubeletConfiguration } from '../kubelet/configuration.ts';
 import type { Kubelet } from '../kubelet/kubelet.ts';
+import { viewOf } from '../kubelet/server/kubelet-view.ts';
+import { linuxCpuNanoSeconds } from '../kubelet/server/linux-cpu.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
+import { delegatedAuthentication } from '../serving/delegated-authentication.ts';
+import { delegatedAuthorization } from '../serving/delegated-authorization.ts';
 import { podResolvConf } from './machine.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import type { NodeRuntime } from './node-runtime.ts';
+
+/** As upstream's; another is taken, and told to the API server, where it is in use. */
+const usualPort = 10250;
 
 /** Runs until the context's signal is aborted. Without a runtime the node is a simulated one. */
 export async function runNodeKubelet(
@@ -13,32 +22,73 @@ export async function runNodeKubelet(
   context: ComponentContext,
   runtime?: NodeRuntime,
 ): Promise<void> {
-  const kubelet = await (runtime ? realKubelet(options, context, runtime) : simulatedKubelet(options, context));
-  await kubelet.done;
+  const { config, directory } = options;
+  const { client, clock, log, signal } = context;
+  const host = config.nodeIp ?? '127.0.0.1';
+  const port = await freePort(host, usualPort);
+  const kubelet = await (runtime
+    ? realKubelet(options, context, { port, runtime })
+    : simulatedKubelet(options, context, { port, host }));
+  const { startKubeletServer } = await import('../kubelet/server/kubelet-server.ts');
+  const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
+  const server = await startKubeletServer(viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }), {
+    listen: { host, port },
+    tls: { certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) },
+    authenticate: delegatedAuthentication({ clock, clientAuthorities: () => pki('ca.crt'), tokenReviews: client }),
+    authorize: delegatedAuthorization({ client, clock }),
+    clock,
+    log,
+    ...(runtime ? { systemLogDirectory: '/var/log' } : {}),
+  });
+  try {
+    await kubelet.done;
+    if (!signal.aborted) throw new Error('the kubelet ended');
+  } finally {
+    await server.close();
+  }
 }
 
-async function simulatedKubelet(options: NodeProcessOptions, context: ComponentContext): Promise<Kubelet> {
+/** `preferred` if nobody listens there, else one that the kernel gives. */
+function freePort(host: string, preferred: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' && preferred !== 0) resolve(freePort(host, 0));
+      else reject(error);
+    });
+    server.listen({ host, port: preferred, exclusive: true }, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function simulatedKubelet(
+  options: NodeProcessOptions,
+  context: ComponentContext,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Kubelet> {
   const { startSimulatedKubelet } = await import('../kubelet/simulated-kubelet.ts');
-  const { config } = options;
-  const addresses = [config.nodeIp ?? '127.0.0.1'];
   return startSimulatedKubelet(context, {
-    nodeName: config.nodeName,
-    addresses,
+    nodeName: options.config.nodeName,
+    version: options.config.version,
+    addresses: [host],
     watches: true,
-    configuration: { ...clusterConfiguration(options), nodeIps: addresses },
+    configuration: { ...clusterConfiguration(options), port, nodeIps: [host] },
   });
 }
 
 async function realKubelet(
   options: NodeProcessOptions,
   context: ComponentContext,
-  runtime: NodeRuntime,
+  { port, runtime }: { readonly port: number; readonly runtime: NodeRuntime },
 ): Promise<Kubelet> {
   const { startKubelet } = await import('../kubelet/kubelet.ts');
   const { linuxHost } = await import('../kubelet/host/linux-host.ts');
   const { directory, config } = options;
   const configuration = {
     ...clusterConfiguration(options),
+    port,
     nodeIps: config.nodeIp ? [config.nodeIp] : [],
     resolvConf: podResolvConf(),
     rootDirectory: directory.kubeletRoot,
@@ -56,7 +106,7 @@ async function realKubelet(
     configuration: { ...defaultConfiguration, ...configuration },
     imageDirectory: directory.containerdRoot,
   });
-  return startKubelet(context, { nodeName: config.nodeName, runtime: runtime.connection, host, configuration });
+  return startKubelet(context, { nodeName: config.nodeName, version: config.version, runtime: runtime.connection, host, configuration });
 }
 
 function clusterConfiguration({ config }: NodeProcessOptions): Partial<KubeletConfiguration> {

@@ -1,6 +1,7 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
-import { type Node, nodes } from '../api/gen/core-v1.ts';
+import { type Node, nodes, services } from '../api/gen/core-v1.ts';
+import { sleep } from '../base/clock.ts';
 import { runDns } from '../dns/dns.ts';
 import { nftKernel } from '../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../proxy/proxy.ts';
@@ -81,8 +82,9 @@ export function runNodeProxy(
   });
 }
 
-export function runNodeDns({ config }: NodeProcessOptions, context: ComponentContext): Promise<void> {
-  if (!config.nodeIp) return Promise.resolve();
+export async function runNodeDns({ config }: NodeProcessOptions, context: ComponentContext): Promise<void> {
+  if (!config.nodeIp) return;
+  await rightsGiven(context);
   return runDns(context, {
     domain: config.clusterDomain,
     addresses: [config.nodeIp],
@@ -90,4 +92,21 @@ export function runNodeDns({ config }: NodeProcessOptions, context: ComponentCon
     upstreams: nameServers([config.clusterDns]),
     announce: { nodeName: config.nodeName, ip: config.nodeIp },
   });
+}
+
+const rightsLookMs = 100;
+
+/**
+ * At a cluster's very first start this is a moment earlier than the name server's rights, and an informer that was refused waits for
+ * longer and longer.
+ */
+async function rightsGiven({ client, clock, signal }: ComponentContext): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await client.list(services, { limit: 1, signal });
+      return;
+    } catch {
+      await sleep(clock, rightsLookMs, signal).catch(() => {});
+    }
+  }
 }

@@ -2,8 +2,8 @@
  * The container runtime under a node of ours: a private containerd, started, taken over or started again when it dies, with the pause
  * image in it; or one of the user's own, which is left as it is.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { messageOf } from '../apimachinery/status.ts';
 import { sleep } from '../base/clock.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
@@ -11,7 +11,6 @@ import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../kubelet/runtime/runtime.ts';
 import { CommandError } from './command-error.ts';
 import type { Components } from './components.ts';
-import type { DataDirectory } from './data-directory.ts';
 import { importImages } from './images.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
@@ -58,27 +57,14 @@ function startPrivate({ directory, machine, clock }: NodeProcessOptions): Promis
 
 /** Imported from our own bytes, so that nothing is pulled to start a node. */
 async function ensurePauseImage(
-  { directory, clock, machine }: NodeProcessOptions,
+  { clock, machine }: NodeProcessOptions,
   connection: ContainerRuntime,
   containerd: PrivateContainerd,
 ): Promise<void> {
   const present = async () => (await connection.imageStatus({ image: pauseImageReference })) !== undefined;
   if (await present()) return;
-  await withArchive(directory, pauseImageArchive(), (file) => importImages(machine, containerd.socket, file));
+  const content = Readable.from([pauseImageArchive()]);
+  await importImages(machine, containerd.socket, { name: pauseImageReference, content });
   // The runtime learns of the import by an event of its own.
   while (!(await present())) await sleep(clock, 20);
-}
-
-async function withArchive<T>(
-  directory: DataDirectory,
-  archive: Uint8Array,
-  use: (file: string) => Promise<T>,
-): Promise<T> {
-  const file = join(directory.node, 'pause-image.tar');
-  writeFileSync(file, archive);
-  try {
-    return await use(file);
-  } finally {
-    rmSync(file, { force: true });
-  }
 }

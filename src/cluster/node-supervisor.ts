@@ -11,7 +11,15 @@ import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, writeNodeConfig } from './node-config.ts';
 import { rotate } from './process-log.ts';
-import { forgetProcess, isRunning, type ProcessIdentity, processGone, runningProcess, startDetached, stopProcess } from './processes.ts';
+import {
+  forgetProcess,
+  isRunning,
+  type ProcessIdentity,
+  processGone,
+  runningProcess,
+  startDetached,
+  stopProcess,
+} from './processes.ts';
 
 export interface NodeSupervisorOptions {
   readonly directory: DataDirectory;

@@ -8,8 +8,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:f
 import { basename, join } from 'node:path';
 import { type Clock, withTimeout } from '../base/clock.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
-import type { ContainerRuntime } from '../kubelet/runtime/runtime.ts';
-import { runtimeAnnotations } from '../kubelet/runtime/runtime.ts';
+import { type ContainerRuntime, runtimeAnnotations, runtimeLabels } from '../kubelet/runtime/runtime.ts';
 import { removeTables } from '../proxy/proxy.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
@@ -66,7 +65,9 @@ async function stopPods(directory: DataDirectory, config: NodeConfig, options: T
   let runtime: ContainerRuntime | undefined;
   try {
     runtime = await connectRuntime({ clock, endpoint });
-    const work = stopAll(runtime, config, graceSeconds);
+    // In a runtime that others use too, ours are the Pods that have a folder here.
+    const isOurs = (uid: string) => !own || existsSync(join(directory.kubeletRoot, 'pods', uid));
+    const work = stopAll(runtime, isOurs, graceSeconds);
     await withTimeout(clock, work, wholeStopMs, () => new Error('the runtime does not stop the Pods'));
   } catch {
   } finally {
@@ -74,17 +75,20 @@ async function stopPods(directory: DataDirectory, config: NodeConfig, options: T
   }
 }
 
-/** In a runtime that others use too, only what this node's kubelet made would be ours to stop, and nothing there says so. */
-async function stopAll(runtime: ContainerRuntime, config: NodeConfig, graceSeconds: number): Promise<void> {
-  if (config.containerRuntimeEndpoint) return;
-  const running = await runtime.listContainers({ state: 'running' });
+async function stopAll(
+  runtime: ContainerRuntime,
+  isOurs: (podUid: string) => boolean,
+  graceSeconds: number,
+): Promise<void> {
+  const containers = await runtime.listContainers({ state: 'running' });
+  const running = containers.filter(({ labels }) => isOurs(labels[runtimeLabels.podUid] ?? ''));
   await Promise.allSettled(
     running.map((container) => {
       const asked = Number(container.annotations[runtimeAnnotations.podTerminationGracePeriod] ?? 30);
       return runtime.stopContainer(container.id, Math.min(asked, graceSeconds));
     }),
   );
-  const sandboxes = await runtime.listPodSandboxes();
+  const sandboxes = (await runtime.listPodSandboxes()).filter(({ metadata }) => isOurs(metadata.uid));
   await Promise.allSettled(sandboxes.map(({ id }) => runtime.stopPodSandbox(id)));
 }
 

@@ -60,3 +60,8 @@ export function rotate(file: string): void {
     if (statSync(file).size > rotateAboveBytes) renameSync(file, `${file}.1`);
   } catch {}
 }
+
+/** A promise that nobody waited for must not end a process that others rely on; it is told in the log. */
+export function guard(log: Log): void {
+  process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }));
+}

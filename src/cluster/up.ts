@@ -23,7 +23,7 @@ import { nodeKeys } from './node-config.ts';
 import { nodeReady } from './node-readiness.ts';
 import { NodeSupervisor } from './node-supervisor.ts';
 import { tearDownNode } from './node-teardown.ts';
-import { processLog } from './process-log.ts';
+import { guard, processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
 import { installRequirements, missingRequirements } from './requirements.ts';
@@ -142,7 +142,9 @@ class Cluster implements StartedCluster {
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
     await this.#install(settings);
-    return { directory, settings, nodeIp, log: processLog({ file: join(directory.run, 'control-plane.log') }) };
+    const log = processLog({ file: join(directory.run, 'control-plane.log') });
+    guard(log);
+    return { directory, settings, nodeIp, log };
   }
 
   async #install(settings: ClusterSettings): Promise<void> {

@@ -8,6 +8,7 @@ import { controllerRows } from './gen/controllers.ts';
 import { implementations } from './implementations.ts';
 import type { ControllerManagerOptions } from './options.ts';
 
+export { nodeCertificateBindings, servingApproverRole } from './certificatesigningrequest/rights.ts';
 export { type ControllerManagerOptions, controllerManagerFlags, controllerManagerOptions } from './options.ts';
 
 export interface ControllerEntry {

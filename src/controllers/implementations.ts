@@ -36,7 +36,8 @@ import { runTtlController } from './ttl/ttl-controller.ts';
 import { runTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 export interface Implementation {
-  readonly serviceAccount: string;
+  /** Absent: acts as the manager itself. */
+  readonly serviceAccount: string | undefined;
   readonly run: (context: ComponentContext, options: ControllerManagerOptions) => Promise<void>;
 }
 
@@ -47,7 +48,7 @@ function plain(name: string, serviceAccount: string, run: Runner): readonly [str
   return [name, { serviceAccount, run: (context, options) => run(context, { workers: options.workers?.[name] }) }];
 }
 
-function of(name: string, serviceAccount: string, run: Implementation['run']): readonly [string, Implementation] {
+function of(name: string, serviceAccount: string | undefined, run: Implementation['run']): readonly [string, Implementation] {
   return [name, { serviceAccount, run }];
 }
 
@@ -97,9 +98,8 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   ),
   plain('persistentvolume-protection-controller', 'pv-protection-controller', runPersistentVolumeProtectionController),
   of('serviceaccount-controller', 'service-account-controller', (context) => runServiceAccountController(context)),
-  of(
-    'serviceaccount-token-controller',
-    'service-account-controller',
+  // The account by which others get their tokens can have none itself.
+  of('serviceaccount-token-controller', undefined,
     async (context, { signLegacyToken, rootCA, workers }) => {
       if (!signLegacyToken)
         return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');

@@ -6,8 +6,8 @@
 import { defaultPod } from '../api/core/v1/pod-defaults.ts';
 import { nodes, type Pod, type PodSpec, pods } from '../api/gen/core-v1.ts';
 import { builtinSchema } from '../api/schema.ts';
-import { applyStrategicMergePatch } from '../apimachinery/patch/strategic-merge-patch.ts';
 import { type Draft, draft } from '../apimachinery/meta.ts';
+import { applyStrategicMergePatch } from '../apimachinery/patch/strategic-merge-patch.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -58,7 +58,10 @@ class PodApi implements Transport {
     const { path, signal } = request;
     const isNode = path.startsWith('/api/v1/nodes/');
     await this.memory.send({ ...request, body: {} });
-    const present = (await this.memory.send({ method: 'GET', path: path.replace(/\/status$/, ''), signal })) as Record<string, unknown>;
+    const present = (await this.memory.send({ method: 'GET', path: path.replace(/\/status$/, ''), signal })) as Record<
+      string,
+      unknown
+    >;
     const type = builtinSchema().type(isNode ? 'core/v1.Node' : 'core/v1.Pod');
     const body = applyStrategicMergePatch(present, request.body as Record<string, unknown>, type);
     return this.memory.send({ method: 'PUT', path, body, signal });

@@ -494,3 +494,31 @@ describe('while the API server is away', () => {
 it("has upstream's defaults", () => {
   assert.equal(defaultConfiguration.maxPods, 110);
 });
+
+describe('a Pod that the kubelet ends itself', () => {
+  it('shows the cause, and a final phase only when nothing runs any more', async () => {
+    const { run, clock, pod, kubelet } = await setUp();
+    const annotations = { 'simulation.coracle.io/stop-seconds': '5' };
+    const before = await run(testPod('web', node, { containers: [forever] }, { annotations }));
+    const message = 'The node was low on resource: memory. ';
+    const condition = { type: 'DisruptionTarget', reason: 'TerminationByKubelet', message };
+    kubelet.workers.terminate(before.metadata.uid!, { graceSeconds: 10, cause: { reason: 'Evicted', message, fails: true, condition } });
+    await clock.advance(2000);
+    assert.equal((await pod('web'))?.status?.phase, 'Running');
+    assert.equal((await pod('web'))?.status?.reason, 'Evicted');
+    await clock.advance(4000);
+    const after = await pod('web');
+    assert.equal(after?.status?.phase, 'Failed');
+    assert.deepEqual(after.status.conditions?.find(({ type }) => type === 'DisruptionTarget')?.status, 'True');
+    assert.ok(statusOf(after, 'main')?.state?.terminated);
+  });
+});
+
+describe('housekeeping', () => {
+  it('keeps one dead container of each name', async () => {
+    const { run, clock, runtime } = await setUp();
+    await run(testPod('bad', node, { containers: [{ name: 'main', image: 'app:1', command: ['false'] }] }));
+    await clock.advance(180_000);
+    assert.ok((await runtime.listContainers()).length <= 2);
+  });
+});

@@ -54,6 +54,8 @@ export interface Kubelet {
   readonly node: Node | undefined;
   /** Whether the Node is Ready. */
   readonly isReady: boolean;
+  /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
+  problem(): string | undefined;
   /** All Pods of this node with their newest status. */
   pods(): readonly Pod[];
   pod(namespace: string, name: string): Pod | undefined;
@@ -159,6 +161,10 @@ class RunningKubelet implements Kubelet {
 
   get isReady(): boolean {
     return this.#reporter.isReady;
+  }
+
+  problem(): string | undefined {
+    return this.#problems()[0];
   }
 
   pods(): readonly Pod[] {

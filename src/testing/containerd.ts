@@ -3,13 +3,15 @@
  * pause image in it. `stop()` ends it and what it started, and removes everything again.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
+import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 
 const run = promisify(execFile);
 
@@ -43,11 +45,11 @@ export function containerdMissing(): string | undefined {
 
 export async function startContainerd(): Promise<TestContainerd> {
   const directory = await mkdtemp(join(tmpdir(), 'coracle-containerd-'));
-  // Parallel tests need addresses and bridges of their own: both derive from the process id.
-  const network = process.pid % 200;
-  const bridge = `crt${process.pid % 100000}`;
+  // Those that run side by side need addresses and bridges of their own: both derive from the folder's random name.
+  const unique = createHash('sha256').update(directory).digest();
+  const bridge = `crt${unique.toString('hex', 0, 5)}`;
   const cgroupRoot = `/${basename(directory)}`;
-  const podCidr = `10.${56 + (Math.floor(process.pid / 200) % 50)}.${network}.0/24`;
+  const podCidr = `10.${56 + (unique[5]! % 100)}.${unique[6]}.0/24`;
   await mkdir(join(directory, 'cni'), { recursive: true });
   await mkdir(join(directory, 'certs.d'));
   await writeFile(join(directory, 'config.toml'), configuration(directory));
@@ -80,6 +82,7 @@ export async function startContainerd(): Promise<TestContainerd> {
     async stop() {
       await removeContainers(ctr);
       await end(daemon, 'SIGTERM');
+      await endLeftovers(directory);
       await unmountBelow(directory);
       await removeCgroups(cgroupRoot);
       await run('ip', ['link', 'delete', bridge]).catch(() => undefined);
@@ -92,20 +95,15 @@ async function launch(directory: string): Promise<ChildProcess> {
   const daemon = spawn('containerd', ['-c', join(directory, 'config.toml'), '--log-level', 'warn'], {
     stdio: 'ignore',
   });
-  const socket = join(directory, 'containerd.sock');
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (daemon.exitCode !== null) throw new Error(`containerd ended with code ${daemon.exitCode}`);
-    const isServing =
-      existsSync(socket) &&
-      (await run('ctr', ['-a', socket, '--connect-timeout', '1s', 'version']).then(
-        () => true,
-        () => false,
-      ));
-    if (isServing) return daemon;
-    await sleep(systemClock, 25);
+  try {
+    const endpoint = `unix://${join(directory, 'containerd.sock')}`;
+    const runtime = await connectRuntime({ clock: systemClock, endpoint, waitMs: 10_000 });
+    runtime.close();
+    return daemon;
+  } catch (error) {
+    await end(daemon, 'SIGKILL');
+    throw new Error('containerd does not serve after 10 s', { cause: error });
   }
-  await end(daemon, 'SIGKILL');
-  throw new Error('containerd does not serve after 10 s');
 }
 
 async function end(daemon: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -120,6 +118,41 @@ async function removeContainers(ctr: TestContainerd['ctr']): Promise<void> {
   await Promise.all(tasks.map((id) => ctr('tasks', 'delete', '--force', id).catch(() => undefined)));
   const containers = (await ctr('containers', 'ls', '-q').catch(() => '')).split('\n').filter(Boolean);
   await Promise.all(containers.map((id) => ctr('containers', 'delete', id).catch(() => undefined)));
+}
+
+/** Shims of containers that were made while everything ended, and what runs below them. All were started from this folder. */
+async function endLeftovers(directory: string): Promise<void> {
+  const processes: { readonly id: number; readonly parent: number; readonly isShim: boolean }[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const [command, stat] = await Promise.all([
+      readFile(join('/proc', name, 'cmdline'), 'utf8').catch(() => ''),
+      readFile(join('/proc', name, 'stat'), 'utf8').catch(() => ''),
+    ]);
+    const isShim = command.includes('containerd-shim') && command.includes(`${directory}/`);
+    processes.push({
+      id: Number(name),
+      parent: Number(
+        stat
+          .slice(stat.lastIndexOf(')') + 1)
+          .trim()
+          .split(' ')[1],
+      ),
+      isShim,
+    });
+  }
+  const doomed = new Set(processes.filter(({ isShim }) => isShim).map(({ id }) => id));
+  for (let before = -1; before !== doomed.size; ) {
+    before = doomed.size;
+    for (const { id, parent } of processes) if (doomed.has(parent)) doomed.add(id);
+  }
+  for (const id of doomed) {
+    try {
+      process.kill(id, 'SIGKILL');
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
 }
 
 async function removeCgroups(name: string): Promise<void> {

@@ -106,7 +106,7 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       for (const fact of [
         /Successfully assigned tour/,
         /Container image ".*busybox:1.36" already present on machine/,
-        /Started container web/,
+        /Container started/,
         /Ready +True/,
       ])
         assert.match(described, fact);

@@ -183,7 +183,7 @@ describe('the server on the network', () => {
       method: 'PATCH',
       path: `${collection}/a`,
       headers: mergePatch,
-      body: '{"data":'.repeat(20_000) + '1' + '}'.repeat(20_000),
+      body: `${'{"data":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
       code: 400,
       message: /^error decoding patch: /,
     },
@@ -201,6 +201,19 @@ describe('the server on the network', () => {
       path: '/api/v1/nonsense',
       code: 404,
       message: /^the server could not find the requested resource$/,
+    },
+    {
+      name: 'the deletion of all namespaces',
+      method: 'DELETE',
+      path: '/api/v1/namespaces',
+      code: 405,
+      message: /^the server does not allow this method on the requested resource$/,
+    },
+    {
+      name: 'a version that is none',
+      path: `${collection}/a?resourceVersion=x`,
+      code: 400,
+      message: /invalid syntax$/,
     },
     {
       name: 'a method that a collection does not take',

@@ -1,5 +1,5 @@
 /** One request over HTTP/1.1, and connections that leave HTTP: upgrades to WebSocket or SPDY. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { UpgradeConnection } from '../request.ts';
@@ -39,6 +39,8 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
   const head = Object.entries({ ...encoded.headers, connection: 'close' })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
+  // Importing the module by name would load all that it exports, a whole HTTP client among it.
+  const { STATUS_CODES } = process.getBuiltinModule('node:http');
   socket.write(`HTTP/1.1 ${encoded.status} ${STATUS_CODES[encoded.status] ?? ''}\r\n${head}\r\n`);
   await writeBody(socket, encoded.body, context.joiner);
 }

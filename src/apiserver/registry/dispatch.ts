@@ -2,7 +2,7 @@
  * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
  * finding something, and its way of refusing a method.
  */
-import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
+import { genericServerResponse } from '../../apimachinery/status.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
@@ -93,7 +93,7 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   if (row.namespaced && info.verb === 'create' && info.namespace === '' && resource.stored)
     throw refusedMethod(request);
   if (info.name === '' && (info.verb === 'update' || info.verb === 'patch')) throw refusedMethod(request);
-  if (info.subresource === '' && !row.verbs.includes(info.verb)) throw methodNotSupported(row, info.verb);
+  if (info.subresource === '' && !row.verbs.includes(info.verb)) throw refusedMethod(request);
 }
 
 function refusedMethod(request: ApiRequest): Error {

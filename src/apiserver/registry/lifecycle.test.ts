@@ -149,6 +149,8 @@ function describeUpdates(client: () => Client): void {
     const lease = { metadata: { name: 'by-update', namespace: 'default' }, spec: { holderIdentity: 'me' } };
     assert.ok((await client().update(leases, lease)).metadata.uid);
     await assert.rejects(client().update(configMaps, configMap('by-update')), isNotFound);
+    const gone = { ...lease, metadata: { ...lease.metadata, name: 'gone', uid: 'of-the-past' } };
+    await assert.rejects(client().update(leases, gone), { code: 409 });
   });
 
   test('spec counts a generation, status does not, and neither touches the other', async () => {

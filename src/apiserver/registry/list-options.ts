@@ -43,11 +43,15 @@ export function parseListOptions(target: ListTarget): ListOptions {
   };
   const errors = watch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
-  if (!/^\d*$/.test(options.resourceVersion)) {
-    const syntax = `strconv.ParseUint: parsing ${JSON.stringify(options.resourceVersion)}: invalid syntax`;
-    throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(options.resourceVersion)}: ${syntax}`);
-  }
+  checkResourceVersion(options.resourceVersion);
   return options;
+}
+
+/** Throws 400 for what is no version. */
+export function checkResourceVersion(text: string): void {
+  if (/^\d*$/.test(text)) return;
+  const syntax = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${syntax}`);
 }
 
 function selectionOf({ request: { query }, info, resource, environment }: ListTarget): Selection {

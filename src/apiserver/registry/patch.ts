@@ -34,6 +34,7 @@ export type ApplyPatch = (document: Readonly<Record<string, unknown>>) => unknow
 
 export async function patch(operation: Operation): Promise<ApiResponse> {
   const { request, resource, subresource } = operation;
+  checkPatchType(request);
   const options = parseWriteOptions(request.query, 'PatchOptions');
   const apply = await readPatch(request, resource);
   let warned = false;
@@ -70,10 +71,16 @@ function patched(
   return toHub(resource, object);
 }
 
+/** Throws 415. */
+export function checkPatchType({ headers }: ApiRequest): string {
+  const mediaType = mediaTypeOf(headers['content-type'] ?? '');
+  if (!patchTypes.some((type) => type === mediaType)) throw unsupportedMediaType(patchTypes);
+  return mediaType;
+}
+
 /** The request's patch, checked as far as it can be without the object. Throws 400, 413, 415. */
 export async function readPatch(request: ApiRequest, resource: Pick<ServedResource, 'type'>): Promise<ApplyPatch> {
-  const mediaType = mediaTypeOf(request.headers['content-type'] ?? '');
-  if (!patchTypes.some((type) => type === mediaType)) throw unsupportedMediaType(patchTypes);
+  const mediaType = checkPatchType(request);
   const body = await patchBody(request);
   if (mediaType === 'application/json-patch+json') return (document) => applyJsonPatch(document, body);
   if (!isObject(body)) throw badRequest('the patch must be a JSON object');

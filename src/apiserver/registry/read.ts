@@ -11,14 +11,16 @@ import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { matchesSelectors, type Selection } from '../watch-cache/selection.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
-import { type ListOptions, parseListOptions } from './list-options.ts';
+import { checkResourceVersion, type ListOptions, parseListOptions } from './list-options.ts';
 import { keyOf, type Operation } from './operation.ts';
 
 const waitForRevisionMs = 3000;
 
 export async function get(operation: Operation): Promise<ApiResponse> {
   const { storage, request, info, resource } = operation;
-  await reachVersion(operation, request.query.get('resourceVersion') ?? '');
+  const resourceVersion = request.query.get('resourceVersion') ?? '';
+  checkResourceVersion(resourceVersion);
+  await reachVersion(operation, resourceVersion);
   const entry = storage.cache.get(keyOf(operation));
   if (!entry) throw notFound(resource.row, info.name);
   return replyWithEntry(operation.reply, entry);

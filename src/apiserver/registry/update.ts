@@ -64,7 +64,10 @@ export async function updateObject(
     request.signal.throwIfAborted();
     if (!current) {
       if (!steps.create) throw notFound(operation.resource.row, info.name);
-      return { written: await createObject(operation, steps.create(), options), created: true };
+      const object = steps.create();
+      if (object.metadata.uid) throw otherUid(operation, object.metadata.uid, '');
+      delete object.metadata.resourceVersion;
+      return { written: await createObject(operation, object, options), created: true };
     }
     const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current) });
     if ('written' in outcome) return { written: outcome.written, created: false };
@@ -73,17 +76,19 @@ export async function updateObject(
   }
 }
 
+/** The client means an object that is no longer there, whatever stands under its name now. */
+function otherUid(operation: Operation, wanted: string, standing: string): Error {
+  const what = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${standing}`;
+  const where = `StorageError: invalid object, Code: 4, Key: ${keyOf(operation)}, ResourceVersion: 0`;
+  return conflict(operation.resource.row, operation.info.name, `${where}, AdditionalErrorMsg: ${what}`);
+}
+
 /** Throws 409 and 422 for what the client demanded of the present state. */
 function checkExpectations(operation: Operation, next: Draft<KubeObject>, current: CacheEntry): void {
-  const { kind, info, resource, storage } = operation;
+  const { kind, info, resource } = operation;
   const { uid, resourceVersion } = next.metadata;
   const standing = current.object().metadata.uid ?? '';
-  if (uid && uid !== standing) {
-    const key = storage.key(info.namespace, info.name);
-    const what = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${standing}`;
-    const message = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${what}`;
-    throw conflict(resource.row, info.name, message);
-  }
+  if (uid && uid !== standing) throw otherUid(operation, uid, standing);
   if (resourceVersion && resourceVersion !== '0') {
     if (resourceVersion !== String(current.revision)) throw conflict(resource.row, info.name);
   } else if (kind.behaviour.allowUnconditionalUpdate === false) {

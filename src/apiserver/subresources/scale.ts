@@ -15,7 +15,7 @@ import { replyWithObject } from '../encoding/replies.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
-import { readPatch } from '../registry/patch.ts';
+import { checkPatchType, readPatch } from '../registry/patch.ts';
 import { updateObject } from '../registry/update.ts';
 import { parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
@@ -45,6 +45,7 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
+  checkPatchType(operation.request);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const apply = await readPatch(operation.request, { type: builtinSchema().type('autoscaling/v1.Scale') });
   return writeScale(operation, options, (current) => {

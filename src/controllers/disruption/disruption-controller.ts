@@ -13,6 +13,9 @@ import { sameStatus } from '../shared/semantic-equal.ts';
 import { expectationOf, planBudgetStatus, planDisrupted, planFailedStatus } from './plan.ts';
 import { ControllerScales } from './scale.ts';
 
+/** Until a budget that could not be computed is tried again. */
+const retryMs = 5000;
+
 export async function runDisruptionController(context: ComponentContext): Promise<void> {
   const { client, clock, informers } = context;
   const budgets = informers.of(podDisruptionBudgets);
@@ -47,7 +50,8 @@ export async function runDisruptionController(context: ComponentContext): Promis
       const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;
       record('Warning', 'CalculateExpectedPodCountFailed', message);
       await failSafe(budget, messageOf(error));
-      throw error;
+      // A controller that is being deleted, or is too new to be known: its Pods' next change tells, or time does.
+      return { againAfterMs: retryMs };
     }
   }
 

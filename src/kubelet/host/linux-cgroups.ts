@@ -96,7 +96,9 @@ async function ensureV1(name: string, resources: LinuxResources): Promise<void> 
   await Promise.all([
     set('cpu', 'cpu.shares', resources.cpuShares),
     // A quota is valid only against its period.
-    Promise.resolve(set('cpu', 'cpu.cfs_period_us', resources.cpuPeriod)).then(() => set('cpu', 'cpu.cfs_quota_us', resources.cpuQuota)),
+    Promise.resolve(set('cpu', 'cpu.cfs_period_us', resources.cpuPeriod)).then(() =>
+      set('cpu', 'cpu.cfs_quota_us', resources.cpuQuota),
+    ),
     set('memory', 'memory.limit_in_bytes', resources.memoryLimitBytes),
   ]);
 }

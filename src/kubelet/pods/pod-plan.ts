@@ -12,7 +12,7 @@
 import { isSidecar, shouldRestart } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { containerHash } from './container-hash.ts';
-import { latestContainer, latestSandbox, type RuntimeContainer, type RuntimePod, readySandbox } from './runtime-pod.ts';
+import { latestContainer, latestSandbox, type RuntimeContainer, type RuntimePod } from './runtime-pod.ts';
 
 export type ContainerKind = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
@@ -233,9 +233,4 @@ class ContainerPlanner {
     const message = `${title} is in "unknown" state, try killing it before restart`;
     return { container: status, spec: container, reason: 'unknownState', message };
   }
-}
-
-/** The sandbox that containers are started in. */
-export function currentSandbox(observed: RuntimePod) {
-  return readySandbox(observed);
 }

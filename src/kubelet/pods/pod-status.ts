@@ -9,7 +9,7 @@ import type { ContainerStatus, Pod, PodCondition, PodPhase, PodStatus } from '..
 import { formatTime } from '../../apimachinery/time.ts';
 import { type ContainerKnowledge, type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { podPhase } from './pod-phase.ts';
-import { latestContainer, type RuntimePod, readySandbox } from './runtime-pod.ts';
+import { type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
 
 /** Why the kubelet ends a Pod, as its status shall say; absent fields leave the status alone. */
 export interface TerminationCause {
@@ -39,7 +39,11 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const all = [...containers.init, ...containers.regular];
   const before = pod.status;
   const wasTerminal = before?.phase === 'Succeeded' || before?.phase === 'Failed';
-  const phase = wasTerminal ? before.phase! : cause?.fails ? 'Failed' : podPhase(pod, all, input);
+  const computed = cause?.fails && input.isTerminal ? 'Failed' : podPhase(pod, all, input);
+  // Whoever sees a final phase may take the Pod's place: it is not shown while anything of it still runs.
+  const isEarly =
+    !input.isTerminal && runningContainers(observed).length > 0 && (computed === 'Succeeded' || computed === 'Failed');
+  const phase = wasTerminal ? before.phase! : isEarly ? (before?.phase ?? 'Pending') : computed;
   const ips = addresses(input);
   const reason = cause?.reason ?? before?.reason;
   const message = cause?.message ?? before?.message;
@@ -196,9 +200,4 @@ function readyCondition(input: PodStatusInput, containers: ContainerStatuses, ph
   });
   if (messages.length === 0) return { type: 'Ready', status: 'True' };
   return { type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady', message: messages.join(', ') };
-}
-
-/** Whether a container of that name has ever been made, in any sandbox. */
-export function wasMade(observed: RuntimePod, name: string): boolean {
-  return latestContainer(observed, name) !== undefined;
 }

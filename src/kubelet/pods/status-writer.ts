@@ -139,7 +139,9 @@ export function statusPatch(before: PodStatus | undefined, after: PodStatus): Re
   }
   if (Array.isArray(patch.conditions) && before?.conditions) {
     // Merged by type: those of others, as they were when we looked, must not be written back.
-    patch.conditions = after.conditions?.filter((condition) => !before.conditions?.some((old) => sameJson(old, condition)));
+    patch.conditions = after.conditions?.filter(
+      (condition) => !before.conditions?.some((old) => sameJson(old, condition)),
+    );
   }
   for (const key of ['podIPs', 'hostIPs']) {
     if (Array.isArray(patch[key]) && Array.isArray(old[key]))

@@ -191,8 +191,10 @@ const furtherCodeNames = [
 /** The message in the words of Go's gRPC, which users know from events: `rpc error: code = NotFound desc = ...`. */
 function runtimeError(error: ServiceError): RuntimeError {
   const name = [...codeNames, ...furtherCodeNames][error.code] ?? 'Unknown';
+  // containerd listens a moment before its plugins are there.
+  const isStarting = error.details?.includes('server is not initialized yet') ?? false;
   return new RuntimeError(
-    codes.get(error.code) ?? 'unknown',
+    isStarting ? 'unavailable' : (codes.get(error.code) ?? 'unknown'),
     `rpc error: code = ${name} desc = ${error.details ?? error.message}`,
   );
 }

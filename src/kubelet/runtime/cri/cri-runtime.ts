@@ -2,7 +2,7 @@
  * The `ContainerRuntime` of a real node: every call becomes one gRPC call. Runtime and image service may live behind different
  * endpoints. The version of the interface is chosen when connecting and kept for good.
  */
-import type { Clock } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import type {
   CallOptions,
   ContainerConfig,
@@ -30,6 +30,8 @@ export interface ConnectRuntimeOptions {
   readonly imageEndpoint?: string | undefined;
   /** `--runtime-request-timeout`. */
   readonly requestTimeoutMs?: number | undefined;
+  /** How long to try again while nothing serves; default: not at all. */
+  readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -46,7 +48,7 @@ export class NoCommonRuntimeVersion extends Error {
 
 /**
  * Connects and settles the version: v1, then v1alpha2. Throws `NoCommonRuntimeVersion`, or a `RuntimeError` of code `unavailable`
- * while nothing listens (then the caller may try again).
+ * when nothing serves until the time to wait is over.
  */
 export async function connectRuntime(options: ConnectRuntimeOptions): Promise<ContainerRuntime> {
   const { clock, endpoint, requestTimeoutMs = 120_000 } = options;
@@ -56,7 +58,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Co
     ? await CriConnection.open({ clock, endpoint: options.imageEndpoint, requestTimeoutMs })
     : runtime;
   try {
-    const { version, runtimeName } = await negotiate(runtime, endpoint, options.signal);
+    const { version, runtimeName } = await negotiateOnceServing(runtime, options);
     images.use(version);
     if (separate) await images.unary('ImageService', 'ImageFsInfo', {}, { signal: options.signal, timeoutMs: 5000 });
     return new CriRuntime(runtime, images, clock, runtimeName);
@@ -64,6 +66,25 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Co
     runtime.close();
     if (separate) images.close();
     throw error;
+  }
+}
+
+const waitStepMs = 50;
+
+async function negotiateOnceServing(
+  connection: CriConnection,
+  options: ConnectRuntimeOptions,
+): ReturnType<typeof negotiate> {
+  const { clock, endpoint, signal, waitMs = 0 } = options;
+  const untilMs = clock.monotonic() + waitMs;
+  for (;;) {
+    try {
+      return await negotiate(connection, endpoint, signal);
+    } catch (error) {
+      const mayCome = error instanceof RuntimeError && error.code === 'unavailable' && clock.monotonic() < untilMs;
+      if (!mayCome) throw error;
+    }
+    await sleep(clock, waitStepMs, signal);
   }
 }
 

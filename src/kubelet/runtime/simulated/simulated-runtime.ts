@@ -3,7 +3,7 @@
  * to the contract of a real one, so that the kubelet above it is the very same, and touches neither sockets nor files. For
  * `--runtime simulated`, embedded control planes and the simulator.
  */
-import { type Clock, sleep, type Timer } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import { withDefaultTag } from '../../images/credentials.ts';
 import type {
@@ -30,7 +30,19 @@ import type {
 } from '../runtime.ts';
 import { RuntimeError, runtimeLabels } from '../runtime.ts';
 import { AddressPool } from './address-pool.ts';
-import { type Behaviour, behaviourOf, runScript } from './behaviour.ts';
+import { behaviourOf, runScript } from './behaviour.ts';
+import {
+  type ContainerEntry,
+  containerOf,
+  digest,
+  hasLabels,
+  type ImageEntry,
+  type LogEntry,
+  type SandboxEntry,
+  sandboxOf,
+} from './entries.ts';
+
+export type { LogEntry } from './entries.ts';
 
 export interface SimulatedDelays {
   readonly sandboxMs: number;
@@ -47,41 +59,6 @@ export interface SimulatedRuntimeOptions {
   readonly delays?: Partial<SimulatedDelays> | undefined;
   /** Images whose pull fails; default: those whose name contains `does-not-exist`. */
   readonly isMissing?: ((image: string) => boolean) | undefined;
-}
-
-export interface LogEntry {
-  readonly atMs: number;
-  readonly stream: 'stdout' | 'stderr';
-  readonly text: string;
-}
-
-interface SandboxEntry {
-  readonly id: string;
-  readonly config: SandboxConfig;
-  readonly createdAtMs: number;
-  readonly ip: string | undefined;
-  isReady: boolean;
-}
-
-interface ContainerEntry {
-  readonly id: string;
-  readonly sandbox: SandboxEntry;
-  readonly config: ContainerConfig;
-  readonly imageId: string;
-  readonly createdAtMs: number;
-  readonly behaviour: Behaviour;
-  readonly log: LogEntry[];
-  resources: LinuxResources;
-  state: 'created' | 'running' | 'exited';
-  startedAtMs: number;
-  finishedAtMs: number;
-  exitCode: number;
-  timers: Timer[];
-  ended: (() => void)[];
-}
-
-interface ImageEntry {
-  readonly image: Image;
 }
 
 const noDelays: SimulatedDelays = { sandboxMs: 0, createMs: 0, startMs: 0, pullMs: 0 };
@@ -511,46 +488,4 @@ export class SimulatedRuntime implements ContainerRuntime {
       memory: { timestampMs, workingSetBytes: memoryBytes, usageBytes: memoryBytes, rssBytes: memoryBytes },
     };
   }
-}
-
-function hasLabels(
-  labels: Readonly<Record<string, string>>,
-  wanted: Readonly<Record<string, string>> | undefined,
-): boolean {
-  for (const key in wanted) if (labels[key] !== wanted[key]) return false;
-  return true;
-}
-
-function sandboxOf({ id, config, createdAtMs, isReady }: SandboxEntry): Sandbox {
-  const { metadata, labels, annotations } = config;
-  return { id, metadata, labels, annotations, createdAtMs, state: isReady ? 'ready' : 'notReady', runtimeHandler: '' };
-}
-
-function containerOf({ id, sandbox, config, imageId, createdAtMs, state }: ContainerEntry): Container {
-  const { name, attempt, labels, annotations } = config;
-  const image = config.image.userSpecifiedImage || config.image.image;
-  return {
-    id,
-    sandboxId: sandbox.id,
-    name,
-    attempt,
-    image,
-    imageRef: imageId,
-    imageId,
-    state,
-    createdAtMs,
-    labels,
-    annotations,
-  };
-}
-
-/** 64 hexadecimal digits that depend on the text alone. */
-function digest(text: string): string {
-  let result = '';
-  for (let round = 0; round < 8; round++) {
-    let hash = 0x811c9dc5 ^ round;
-    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
-    result += hash.toString(16).padStart(8, '0');
-  }
-  return result;
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiRequest } from '../request.ts';
+import { type NegotiationOptions, negotiate } from './negotiation.ts';
+
+function ask(accept: string | undefined, options?: NegotiationOptions, more: { query?: string; agent?: string } = {}) {
+  const headers = { accept, 'user-agent': more.agent };
+  return negotiate({ headers, query: new URLSearchParams(more.query) } as unknown as ApiRequest, options);
+}
+
+const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+const answers = [
+  { accept: undefined, format: 'json' },
+  { accept: '*/*', format: 'json' },
+  { accept: 'application/yaml', format: 'yaml' },
+  { accept: 'application/json;q=0.5, application/yaml', format: 'yaml' },
+  { accept: 'application/vnd.kubernetes.protobuf,application/json', format: 'json' },
+  { accept: `${table},application/json`, format: 'json', options: { transforms: true }, as: 'Table' },
+  { accept: `${table},application/json`, format: 'json' },
+  {
+    accept: 'application/json;as=Table;v=v9;g=meta.k8s.io, application/json',
+    format: 'json',
+    options: { transforms: true },
+  },
+];
+
+for (const { accept, format, options, as } of answers) {
+  test(`${accept ?? 'nothing'} is answered with ${as ?? format}${options ? ' where Tables are offered' : ''}`, () => {
+    const output = ask(accept, options);
+    assert.equal(output.format.name, format);
+    assert.equal(output.transform?.as, as);
+  });
+}
+
+test('what cannot be written is refused, and YAML is no stream', () => {
+  assert.throws(() => ask('application/vnd.kubernetes.protobuf'), { code: 406 });
+  assert.throws(() => ask(table), { code: 406 });
+  assert.throws(() => ask('application/yaml', { stream: true }), { code: 406 });
+  assert.throws(() => ask('application/json;q=0'), { code: 406 });
+});
+
+test('people get it pretty', () => {
+  assert.equal(ask(undefined, {}, { agent: 'curl/8.1' }).pretty, true);
+  assert.equal(ask(undefined, {}, { agent: 'kubectl/v1.33' }).pretty, false);
+  assert.equal(ask(undefined, {}, { agent: 'curl/8.1', query: 'pretty=false' }).pretty, false);
+});

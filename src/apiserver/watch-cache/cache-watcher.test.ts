@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { everyField } from '../../apimachinery/fields.ts';
+import { everything } from '../../apimachinery/labels.ts';
+import { FakeClock, settle } from '../../testing/fake-clock.ts';
+import { plainFrame } from '../encoding/representations.ts';
+import type { WatchFrame } from '../request.ts';
+import { CacheWatcher } from './cache-watcher.ts';
+import { Delivery } from './delivery.ts';
+
+function watcher(): CacheWatcher {
+  return new CacheWatcher({
+    selection: { labels: everything, fields: everyField },
+    representation: { frame: () => frame(0), bookmark: () => frame(0) },
+    wantsBookmarks: false,
+    delivery: new Delivery(new FakeClock()),
+  });
+}
+
+const frame = (number: number): WatchFrame => plainFrame('ADDED', { number });
+const numberOf = ({ object }: WatchFrame) => (object as { readonly number: number }).number;
+
+test('what comes in one turn travels in one batch', async () => {
+  const watching = watcher();
+  const batches: number[][] = [];
+  watching.pumpTo({ write: (frames) => void batches.push(frames.map(numberOf)), end: () => void batches.push([]) });
+  watching.push(frame(1));
+  watching.push(frame(2));
+  assert.deepEqual(batches, []);
+  await settle();
+  watching.push(frame(3));
+  watching.end();
+  await settle();
+  assert.deepEqual(batches, [[1, 2], [3], []]);
+});
+
+test('a reader who is busy gets nothing until he is done, and then everything in order', async () => {
+  const watching = watcher();
+  const seen: number[] = [];
+  let release = () => {};
+  watching.pumpTo({
+    write(frames) {
+      seen.push(...frames.map(numberOf));
+      return new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    },
+    end() {},
+  });
+  watching.push(frame(1));
+  await settle();
+  watching.push(frame(2));
+  watching.push(frame(3));
+  await settle();
+  assert.deepEqual(seen, [1]);
+  release();
+  await settle();
+  assert.deepEqual(seen, [1, 2, 3]);
+});
+
+test('a reader who never comes is cut off', () => {
+  const watching = watcher();
+  let ended = 0;
+  watching.onEnd(() => ended++);
+  for (let i = 0; i < 100_000; i++) watching.push(frame(i));
+  assert.ok(watching.ended);
+  assert.equal(ended, 1);
+});
+
+test('leaving a loop over the frames ends the watch', async () => {
+  const watching = watcher();
+  watching.push(frame(1));
+  for await (const one of watching) {
+    assert.equal(numberOf(one), 1);
+    break;
+  }
+  assert.ok(watching.ended);
+});

@@ -1,0 +1,124 @@
+/** Coracle's own verbs: their options, and what each prints. The work is done in `cluster/`, loaded when its verb is used. */
+import { Command, CommanderError, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
+import { thisMachine } from '../cluster/machine.ts';
+import type { UpOptions } from '../cluster/up-settings.ts';
+import { clusterTable, imageTable } from './tables.ts';
+
+interface DataDirOption {
+  readonly dataDir?: string;
+}
+
+/** Resolves to the exit status. */
+export async function runCommand(words: readonly string[]): Promise<number> {
+  let status = 0;
+  const program = commands((code) => {
+    status = code;
+  });
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    // Commander has said what was wrong, or printed the help.
+    if (error instanceof CommanderError) return error.exitCode;
+    throw error;
+  }
+  return status;
+}
+
+function commands(exit: (status: number) => void): Command {
+  const machine = thisMachine();
+  const clock = systemClock;
+  const print = (text: string) => void process.stdout.write(`${text}\n`);
+  const folder = (options: DataDirOption) => options.dataDir ?? defaultDataDirectory(machine);
+  const program = new Command('coracle')
+    .description('Kubernetes in TypeScript: a cluster that starts with one command.')
+    .exitOverride()
+    .showHelpAfterError('Try coracle --help.')
+    .addHelpText('after', componentHelp);
+
+  addUp(program);
+  addDataDir(program.command('down'))
+    .description('stop the cluster and its Pods; data stays')
+    .option('--purge', 'remove the data too')
+    .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
+      const { takeDown } = await import('../cluster/down.ts');
+      const root = folder(options);
+      const result = await takeDown(root, { clock, machine, purge: options.purge === true });
+      if (result === 'nothing there') print(`There is no cluster at ${root}.`);
+      else
+        print(
+          result === 'removed'
+            ? `Stopped; ${root} is removed.`
+            : 'Stopped. The data stays: coracle up starts it again.',
+        );
+    });
+  addDataDir(program.command('status'))
+    .description('what runs; the exit status is 1 when the cluster does not')
+    .action(async (options: DataDirOption) => {
+      const { clusterStatus } = await import('../cluster/status.ts');
+      const cluster = await clusterStatus(folder(options), { clock });
+      print(clusterTable(cluster));
+      if (!cluster.isRunning) exit(1);
+    });
+  const image = program.command('image').description("the node's images");
+  addDataDir(image.command('load'))
+    .argument('<file>', 'an OCI or docker archive; - for standard input')
+    .description('bring in images from an archive')
+    .action(async (file: string, options: DataDirOption) => {
+      const { loadImages } = await import('../cluster/images.ts');
+      for (const name of await loadImages(layOut(folder(options)), file, { machine, clock })) print(`loaded ${name}`);
+    });
+  addDataDir(image.command('ls'))
+    .description('list the images')
+    .action(async (options: DataDirOption) => {
+      const { listImages } = await import('../cluster/images.ts');
+      print(imageTable(await listImages(layOut(folder(options)), { clock })));
+    });
+  program
+    .command('version')
+    .description('the version, and that of the Kubernetes API')
+    .action(async () => {
+      const { versions } = await import('../cluster/versions.ts');
+      print(`coracle ${versions.coracle}\nkubernetes ${versions.kubernetes}`);
+    });
+  addDataDir(program.command('node-process', { hidden: true })).action(async (options: DataDirOption) => {
+    const { runNodeProcess } = await import('../cluster/long-running.ts');
+    exit(await runNodeProcess(folder(options)));
+  });
+  return program;
+
+  function addUp(parent: Command): void {
+    addDataDir(parent.command('up'))
+      .description('start a cluster and stay in the foreground until Ctrl-C')
+      .option('--listen <host:port>', 'where the API server listens (default: 127.0.0.1:6443)')
+      .addOption(
+        new Option('--runtime <kind>', 'what runs containers; simulated only pretends (default: containerd)').choices([
+          'containerd',
+          'simulated',
+        ]),
+      )
+      .option('--container-runtime-endpoint <socket>', 'a runtime of your own instead of a private containerd')
+      .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
+      .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
+      .option('--node-name <name>', 'name of the Node (default: the machine´s)')
+      .option('--no-install', 'fail when packages are missing instead of installing them')
+      .option('--detach', 'return once the cluster is ready')
+      .addOption(new Option('--in-background').hideHelp())
+      .action(async (options: UpOptions & { readonly detach?: boolean; readonly inBackground?: boolean }) => {
+        const { runUp } = await import('../cluster/long-running.ts');
+        exit(await runUp(options, { machine, detach: options.detach, inBackground: options.inBackground }));
+      });
+  }
+}
+
+function addDataDir(command: Command): Command {
+  return command.option(
+    '--data-dir <path>',
+    'folder of the cluster (default: /var/lib/coracle, for ordinary users ~/.local/share/coracle)',
+  );
+}
+
+const componentHelp = `
+Components alone, with the flags and files of their namesakes:
+  kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy`;

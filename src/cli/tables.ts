@@ -1,0 +1,64 @@
+/** Text tables for the terminal. */
+import type { ClusterStatus, ProcessStatus } from '../cluster/status.ts';
+
+export function clusterTable(cluster: ClusterStatus): string {
+  const rows: [string, string][] = [
+    ['cluster', cluster.isRunning ? `running at ${cluster.server}` : 'not running'],
+    ...cluster.processes.map((process): [string, string] => [process.name, processText(process)]),
+    ...(cluster.apiProblem ? ([['api server', `does not answer: ${cluster.apiProblem}`]] as [string, string][]) : []),
+    ...cluster.nodes.map(({ name, version, problem }): [string, string] => [
+      `node/${name}`,
+      `${problem === undefined ? 'Ready' : `not Ready: ${problem}`}${version ? `, ${version}` : ''}`,
+    ]),
+    ['data', cluster.dataDirectory],
+    ['kubeconfig', cluster.kubeconfig],
+  ];
+  return columns(rows);
+}
+
+function processText({ pid, uptimeSeconds = 0, memoryBytes = 0 }: ProcessStatus): string {
+  return pid === undefined ? '-' : `pid ${pid}, up ${duration(uptimeSeconds)}, ${Math.round(memoryBytes / 1e6)} MB`;
+}
+
+export function duration(seconds: number): string {
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m${whole % 60}s`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
+  return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
+}
+
+export interface ListedImage {
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
+}
+
+export function imageTable(images: readonly ListedImage[]): string {
+  const rows = images
+    .flatMap((image) => {
+      const names = image.repoTags.length > 0 ? image.repoTags : image.repoDigests.slice(0, 1);
+      const id = image.id.replace(/^sha256:/, '').slice(0, 13);
+      return names.map((name): [string, string, string] => [name, id, size(image.sizeBytes)]);
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return columns([['IMAGE', 'ID', 'SIZE'], ...rows]);
+}
+
+function size(bytes: number): string {
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)}kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)}MB` : `${(bytes / 1e9).toFixed(2)}GB`;
+}
+
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,108 @@
+/**
+ * The processes that stay: the control plane in the foreground or the background, and the node. Here signals become orders: Ctrl-C
+ * (SIGINT) ends the cluster with its Pods, SIGTERM ends the processes and leaves the Pods running.
+ */
+import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { CommandError } from './command-error.ts';
+import { layOut } from './data-directory.ts';
+import { type ThisMachine, thisMachine } from './machine.ts';
+import { guard, processLog } from './process-log.ts';
+import { type ProgressEvent, printProgress, type Report } from './progress.ts';
+import type { Ending } from './up.ts';
+import type { UpOptions } from './up-settings.ts';
+
+export interface UpMode {
+  readonly machine: ThisMachine;
+  readonly detach?: boolean | undefined;
+  readonly inBackground?: boolean | undefined;
+}
+
+/** Resolves to the exit status once the cluster has been stopped, or, detached, once it is ready. */
+export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
+  const { machine } = mode;
+  const orders = signalsAsOrders();
+  if (mode.detach) {
+    const { startInBackground } = await import('./detached.ts');
+    await startInBackground(options, { machine, report: printProgress(process.stdout), signal: orders.signal });
+    return 0;
+  }
+  const report = mode.inBackground ? reportToParent : printProgress(process.stdout);
+  const { startCluster } = await import('./up.ts');
+  const surroundings = { clock: systemClock, random: systemRandom, machine, report };
+  try {
+    const cluster = await startCluster(options, surroundings, orders.signal);
+    if (mode.inBackground) releaseParent();
+    else report({ kind: 'say', text: 'Ctrl-C stops the cluster; its data stays.' });
+    const ending = await orders.given;
+    report({ kind: 'say', text: ending === 'everything' ? '\nstopping the cluster and its Pods' : 'stopping' });
+    await cluster.stop(ending);
+    return 0;
+  } catch (error) {
+    if (orders.signal.aborted) return interruptedStatus;
+    report(failedEvent(error));
+    throw error;
+  }
+}
+
+/** What a shell gives for a command that Ctrl-C ended. */
+const interruptedStatus = 130;
+
+function failedEvent(error: unknown): ProgressEvent {
+  if (error instanceof CommandError) return { kind: 'failed', problem: error.message, advice: error.advice };
+  const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { kind: 'failed', problem: `unexpected: ${problem}`, advice: 'This is a bug in Coracle.' };
+}
+
+const reportToParent: Report = (event) => {
+  if (process.connected) process.send?.(event);
+};
+
+function releaseParent(): void {
+  if (process.connected) process.disconnect?.();
+}
+
+interface Orders {
+  readonly given: Promise<Ending>;
+  /** Aborted with the `Ending` as its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** The first signal counts; another SIGINT while things are being stopped ends the process at once. */
+function signalsAsOrders(): Orders {
+  const { promise, resolve } = Promise.withResolvers<Ending>();
+  const abort = new AbortController();
+  const onSignal = (ending: Ending, isImpatient: boolean) => () => {
+    if (abort.signal.aborted && isImpatient) process.exit(interruptedStatus);
+    abort.abort(ending);
+    resolve(ending);
+  };
+  process.on('SIGINT', onSignal('everything', true));
+  process.on('SIGTERM', onSignal('processes', false));
+  process.on('SIGHUP', onSignal('processes', false));
+  return { given: promise, signal: abort.signal };
+}
+
+/** The node's process, as `NodeSupervisor` starts it. */
+export async function runNodeProcess(root: string): Promise<number> {
+  const directory = layOut(root);
+  const orders = signalsAsOrders();
+  const log = processLog();
+  guard(log);
+  const { readNodeConfig } = await import('./node-config.ts');
+  const { startNode } = await import('./node-process.ts');
+  const options = { directory, config: readNodeConfig(directory), machine: thisMachine() };
+  try {
+    const node = await startNode({ ...options, clock: systemClock, random: systemRandom, log });
+    await orders.given;
+    await node.close();
+    return 0;
+  } catch (error) {
+    if (error instanceof CommandError) {
+      const { leaveNodeFailure } = await import('./node-supervisor.ts');
+      leaveNodeFailure(directory, error);
+    }
+    log.error('the node cannot run', { error });
+    return 1;
+  }
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clusterRoles, type PolicyRule } from '../../api/gen/rbac-v1.ts';
+import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { runClusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
+
+const rule = (resource: string): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
+
+test('an aggregate has the rules of all that its selectors match, and follows their changes', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runClusterRoleAggregationController);
+  const add = (name: string, label: string, rules: PolicyRule[]) =>
+    cluster.client.create(clusterRoles, { metadata: { name, labels: { to: label } }, rules });
+  await cluster.client.create(clusterRoles, {
+    metadata: { name: 'view' },
+    rules: [],
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { to: 'view' } }] },
+  });
+  await add('b', 'view', [rule('pods')]);
+  await add('a', 'view', [rule('services'), rule('pods')]);
+  await add('c', 'edit', [rule('secrets')]);
+  await cluster.settle();
+  const resources = () => cluster.api.find(clusterRoles, 'view')?.rules?.map((one) => one.resources?.[0]);
+  assert.deepEqual(resources(), ['services', 'pods']);
+  await cluster.client.delete(clusterRoles, { name: 'a' });
+  await cluster.settle();
+  assert.deepEqual(resources(), ['pods']);
+});

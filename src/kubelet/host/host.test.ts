@@ -1,0 +1,143 @@
+/** Files and logs on a real file system. */
+import assert from 'node:assert/strict';
+import { appendFile, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { systemClock } from '../../base/clock.ts';
+import { printLog } from '../logs/container-log.ts';
+import { writeAtomically } from './atomic-writer.ts';
+import { cpuWeight } from './linux-cgroups.ts';
+import { LinuxLogs } from './linux-logs.ts';
+import { LinuxVolumes } from './linux-volumes.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'coracle-host-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const file = (path: string, content: string, mode = 0o644) => ({ path, content: Buffer.from(content), mode });
+
+describe('the atomic writer', () => {
+  const write = (files: ReturnType<typeof file>[], fsGroup?: number) =>
+    writeAtomically(directory, files, { nowMs: Date.UTC(2026, 0, 1), fsGroup });
+
+  it('shows files through one link, with their modes', async () => {
+    assert.equal(await write([file('a', '1'), file('deep/b', '2', 0o400)]), true);
+    assert.equal(await readFile(join(directory, 'deep/b'), 'utf8'), '2');
+    assert.equal(await readlink(join(directory, 'a')), '..data/a');
+    assert.match(await readlink(join(directory, '..data')), /^\.\.2026_01_01_00_00_00\./);
+    assert.equal((await stat(join(directory, 'deep/b'))).mode & 0o777, 0o400);
+  });
+
+  it('writes nothing when nothing changed, and everything when something did', async () => {
+    await write([file('a', '1')]);
+    const before = await readlink(join(directory, '..data'));
+    assert.equal(await write([file('a', '1')]), false);
+    assert.equal(await readlink(join(directory, '..data')), before);
+    assert.equal(await write([file('a', '2'), file('c', '3')]), true);
+    assert.notEqual(await readlink(join(directory, '..data')), before);
+    assert.equal(await readFile(join(directory, 'a'), 'utf8'), '2');
+  });
+
+  it('takes away what is no longer there, old versions included', async () => {
+    await write([file('a', '1'), file('b', '2')]);
+    await write([file('b', '2')]);
+    assert.deepEqual(
+      (await readdir(directory)).filter((name) => !name.startsWith('..')),
+      ['b'],
+    );
+    assert.equal((await readdir(directory)).filter((name) => name.startsWith('..2026')).length, 1);
+  });
+
+  it('gives a group what the owner has', async () => {
+    await write([file('a', '1', 0o600)], 0);
+    assert.equal((await stat(join(directory, 'a'))).mode & 0o777, 0o660);
+  });
+
+  it('refuses paths that lead out', async () => {
+    for (const path of ['../x', '/etc/x', 'a/../../x', '..x', ''])
+      await assert.rejects(write([file(path, 'x')]), /invalid path in volume/);
+  });
+});
+
+it('keeps a subPath inside its volume', async () => {
+  const volumes = new LinuxVolumes(directory, systemClock);
+  const pod = { metadata: {}, spec: { containers: [] } };
+  assert.equal(await volumes.subPath(pod, directory, 'made/here'), join(directory, 'made/here'));
+  await symlink('/etc', join(directory, 'out'));
+  await assert.rejects(volumes.subPath(pod, directory, 'out'), /not within volume path/);
+  await assert.rejects(volumes.subPath(pod, directory, '../x'), /must be a relative path inside the volume/);
+});
+
+describe('logs', () => {
+  const line = (n: number, stream = 'stdout', tag = 'F') =>
+    `2026-01-01T00:00:${String(n).padStart(2, '0')}.000000000Z ${stream} ${tag} line ${n}\n`;
+  const logs = new LinuxLogs(systemClock);
+  const read = async (
+    options: Parameters<typeof printLog>[1] & { tail?: number } = {},
+    follow = false,
+    isRunning = async () => false,
+  ) => {
+    let text = '';
+    const records = logs.read(join(directory, '0.log'), { tail: options.tailLines, follow, isRunning });
+    for await (const bytes of printLog(records, options, Date.UTC(2026, 0, 1, 0, 0, 10)))
+      text += Buffer.from(bytes).toString();
+    return text;
+  };
+  beforeEach(() => writeFile(join(directory, '0.log'), [line(1), line(2, 'stderr'), line(3)].join('')));
+
+  it('are chosen by number, time, stream and size', async () => {
+    assert.equal(await read(), 'line 1\nline 2\nline 3\n');
+    assert.equal(await read({ tailLines: 1 }), 'line 3\n');
+    assert.equal(await read({ tailLines: 0 }), '');
+    assert.equal(await read({ tailLines: 99 }), 'line 1\nline 2\nline 3\n');
+    assert.equal(await read({ sinceTime: '2026-01-01T00:00:02Z' }), 'line 2\nline 3\n');
+    assert.equal(await read({ sinceSeconds: 7 }), 'line 3\n');
+    assert.equal(await read({ stream: 'Stderr' }), 'line 2\n');
+    assert.equal(await read({ limitBytes: 8 }), 'line 1\nl');
+    assert.equal(await read({ timestamps: true, tailLines: 1 }), '2026-01-01T00:00:03.000000000Z line 3\n');
+  });
+
+  it('join the parts of a long line', async () => {
+    await writeFile(
+      join(directory, '0.log'),
+      `${line(1, 'stdout', 'P').replace('line 1', 'long ')}${line(2).replace('line 2', 'line')}`,
+    );
+    assert.equal(await read({ timestamps: true }), '2026-01-01T00:00:01.000000000Z long line\n');
+  });
+
+  it('are followed until the container ends, across rotation', async () => {
+    let isRunning = true;
+    const path = join(directory, '0.log');
+    const following = read({}, true, async () => isRunning);
+    await appendFile(path, line(4));
+    const reopen = () => writeFile(path, line(5));
+    await logs.rotate(path, { maxBytes: 10, maxFiles: 3, nowMs: Date.UTC(2026, 0, 1), reopen });
+    await appendFile(path, line(6));
+    isRunning = false;
+    assert.equal(await following, 'line 1\nline 2\nline 3\nline 4\nline 5\nline 6\n');
+  });
+
+  it('are rotated by size, a few kept, older ones compressed', async () => {
+    const path = join(directory, '0.log');
+    for (let second = 0; second < 5; second++) {
+      await writeFile(path, line(second));
+      await logs.rotate(path, {
+        maxBytes: 10,
+        maxFiles: 3,
+        nowMs: Date.UTC(2026, 0, 1, 0, 0, second),
+        reopen: async () => {},
+      });
+    }
+    const names = (await readdir(directory)).sort();
+    assert.deepEqual(names, ['0.log.20260101-000003.gz', '0.log.20260101-000004']);
+    await writeFile(path, 'small');
+    await logs.rotate(path, { maxBytes: 10, maxFiles: 3, nowMs: 0, reopen: () => assert.fail('must not rotate') });
+  });
+});
+
+it('turns shares into weights as upstream does', () => {
+  assert.deepEqual([2, 1024, 262_144].map(cpuWeight), [1, 39, 10_000]);
+});
