@@ -7,7 +7,7 @@ import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../api/g
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
-import { isAlreadyExists } from '../apimachinery/status.ts';
+import { isNotFound } from '../apimachinery/status.ts';
 import type { Client } from '../client/client.ts';
 
 /** User that a node's name server calls the API as. */
@@ -73,9 +73,12 @@ export async function ensureAddons(client: Client, options: { readonly serviceCi
 const bootstrapping = { 'kubernetes.io/bootstrapping': 'coracle-addons' };
 
 async function ensure<T extends KubeObject>(client: Client, type: ResourceType<T>, object: T): Promise<void> {
+  const { name = '', namespace } = object.metadata;
   try {
-    await client.create(type, object);
+    // Asked for first: making a Service again fails for its address, which is taken, and not for its name.
+    await client.get(type, { name, namespace });
   } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
+    if (!isNotFound(error)) throw error;
+    await client.create(type, object);
   }
 }

@@ -63,6 +63,8 @@ export interface ComposedApiServerOptions {
   readonly disableAdmission?: readonly string[] | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
+  /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
+  readonly requestTimeoutMs?: number | undefined;
   readonly eventTtlSeconds?: number | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
@@ -86,14 +88,13 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
   const { clock, random, log, trust } = options;
   const stopping = new AbortController();
   const server = compose(options, stopping.signal);
-  await server.ready();
-  const http = await startHttpServer({
-    handle: (request) => server.handle(request),
-    listen: options.listen,
-    certificate: trust.serving.certificatePem,
-    key: trust.serving.keyPem,
-    log,
-    clock,
+  const end = async () => {
+    stopping.abort(new Error('the API server is stopping'));
+    await server.close();
+  };
+  const http = await listen(server, options).catch(async (error: unknown) => {
+    await end();
+    throw error;
   });
   const port = http.addresses[0]?.port ?? 0;
   const loopback = server.client(loopbackUser);
@@ -114,8 +115,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
   const close = async () => {
-    stopping.abort(new Error('the API server is stopping'));
-    await server.close();
+    await end();
     await http.close();
   };
   try {
@@ -125,6 +125,21 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     throw error;
   }
   return { server, http, loopback, port, bootstrap, close };
+}
+
+/** Rejects when the store cannot be read or an address cannot be had; nothing listens then. */
+async function listen(server: ApiServer, options: ComposedApiServerOptions): Promise<ListeningServer> {
+  const { clock, log, trust } = options;
+  await server.ready();
+  return startHttpServer({
+    handle: (request) => server.handle(request),
+    listen: options.listen,
+    certificate: trust.serving.certificatePem,
+    key: trust.serving.keyPem,
+    log,
+    clock,
+    bodyTimeoutMs: options.requestTimeoutMs,
+  });
 }
 
 function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {

@@ -28,6 +28,7 @@ export interface ControlPlaneOptions
     | 'serviceCidrs'
     | 'listen'
     | 'authorizationModes'
+    | 'requestTimeoutMs'
   > {
   readonly store: ApiStore;
   readonly clock: Clock;

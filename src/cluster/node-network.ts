@@ -19,17 +19,18 @@ export const nameServerPort = 10053;
 /** Where runtimes of the user's own look for networks. */
 export const commonCniFolder = '/etc/cni/net.d';
 
-export function nodeKernel(directory: DataDirectory, machine: Machine): Kernel {
+/** Each user of the kernel has a folder of its own for its transactions. */
+export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy'): Kernel {
   const nft = findProgram(machine, 'nft');
   if (!nft) throw new CommandError('nft is not installed on this machine.', 'Run coracle up without --no-install.');
-  return nftKernel({ folder: join(directory.run, 'nft'), nft, conntrack: findProgram(machine, 'conntrack') });
+  return nftKernel({ folder: join(directory.run, 'nft', user), nft, conntrack: findProgram(machine, 'conntrack') });
 }
 
 /** Follows the range that the control plane gave this node. */
 export async function runNodeNetwork(options: NodeProcessOptions, context: ComponentContext): Promise<void> {
   const { directory, config, machine } = options;
   const { informers, log, signal } = context;
-  const kernel = nodeKernel(directory, machine);
+  const kernel = nodeKernel(directory, machine, 'pods');
   const folder = config.containerRuntimeEndpoint ? commonCniFolder : directory.cniConfig;
   if (config.containerRuntimeEndpoint && hasForeignNetwork(folder)) {
     log.info('Pods get the network that the runtime is already set up with', { folder });
@@ -76,7 +77,7 @@ export function runNodeProxy(
     }))
     .filter(({ serviceCidrs }) => serviceCidrs.length > 0);
   return runProxy(context, {
-    kernel: nodeKernel(directory, machine),
+    kernel: nodeKernel(directory, machine, 'proxy'),
     node: { name: config.nodeName, zone: undefined },
     families,
   });

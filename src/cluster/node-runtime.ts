@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { messageOf } from '../apimachinery/status.ts';
-import { sleep } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../kubelet/runtime/runtime.ts';
@@ -14,7 +14,7 @@ import type { Components } from './components.ts';
 import { importImages } from './images.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
-import { processGone } from './processes.ts';
+import { isRunning, type ProcessIdentity, processGone } from './processes.ts';
 
 export interface NodeRuntime {
   readonly connection: ContainerRuntime;
@@ -37,7 +37,7 @@ export async function openNodeRuntime(options: NodeProcessOptions, components: C
   }
   const containerd = await startPrivate(options);
   const endpoint = `unix://${containerd.socket}`;
-  const connection = await connectRuntime({ clock, endpoint });
+  const connection = await connectStarting(endpoint, containerd.process, clock);
   components.run('containerd', async (signal) => {
     // After a failure this runs again, and starts what has died.
     const { process } = await startPrivate(options);
@@ -47,6 +47,25 @@ export async function openNodeRuntime(options: NodeProcessOptions, components: C
   await ensurePauseImage(options, connection, containerd);
   return { connection, endpoint };
 }
+
+/** The socket answers a moment before the interface behind it is ready. */
+async function connectStarting(endpoint: string, process: ProcessIdentity, clock: Clock): Promise<ContainerRuntime> {
+  const deadline = clock.monotonic() + interfaceReadyMs;
+  for (;;) {
+    try {
+      return await connectRuntime({ clock, endpoint });
+    } catch (error) {
+      if (!isRunning(process) || clock.monotonic() > deadline)
+        throw new CommandError(
+          `containerd does not answer at ${endpoint}: ${messageOf(error)}`,
+          'Its log is run/containerd.log in the data directory.',
+        );
+      await sleep(clock, 20);
+    }
+  }
+}
+
+const interfaceReadyMs = 20_000;
 
 function startPrivate({ directory, machine, clock }: NodeProcessOptions): Promise<PrivateContainerd> {
   // Nobody else may look into these: Secrets are mounted below.

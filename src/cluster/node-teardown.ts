@@ -127,7 +127,7 @@ function membersOf(folder: string): number[] {
 async function removeKernelTables(directory: DataDirectory, { machine }: TearDownOptions): Promise<void> {
   const made = join(directory.run, 'nft');
   if (existsSync(made)) {
-    const kernel = nodeKernel(directory, machine);
+    const kernel = nodeKernel(directory, machine, 'proxy');
     await removeTables(kernel, ['ip', 'ip6']);
     await removeMasquerade(kernel);
     rmSync(made, { recursive: true, force: true });

@@ -62,7 +62,14 @@ const isGone = async <T extends KubeObject>(client: Client, type: ResourceType<T
 async function addNode(client: Client, name: string): Promise<void> {
   await client.create(nodes, { metadata: { name, labels: { 'kubernetes.io/os': 'linux' } }, spec: {} });
   const now = formatTime(systemClock.now());
-  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'm', lastHeartbeatTime: now, lastTransitionTime: now };
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: 'm',
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  };
   const body = { status: { conditions: [ready], addresses: [{ type: 'InternalIP', address: '10.9.0.1' }] } };
   await client.patch(nodes, { name }, { type: 'strategic', body }, { subresource: 'status' });
 }
@@ -78,7 +85,12 @@ async function playKubelets(client: Client): Promise<void> {
     if (deletionTimestamp || pod.status?.phase !== 'Pending') continue;
     if (!pod.spec.nodeName) {
       const target = { kind: 'Node', name: targetNodeOf(pod) ?? 'n1' };
-      await client.createSubresource(pods, at, 'binding', { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target });
+      await client.createSubresource(pods, at, 'binding', {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target,
+      });
     }
     const done = labels?.['batch.kubernetes.io/job-name'] !== undefined;
     const ip = `10.244.0.${number}`;
@@ -99,21 +111,38 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
   await using cluster = await startControlPlane({ log, scheduler: false });
   const { client } = cluster;
   for (const name of ['n1', 'n2']) await addNode(client, name);
-  await until('Pod addresses for every Node', async () => (await client.list(nodes)).items.every(({ spec }) => spec.podCIDR));
+  await until('Pod addresses for every Node', async () =>
+    (await client.list(nodes)).items.every(({ spec }) => spec.podCIDR),
+  );
 
   const at = (name: string) => ({ namespace, name });
-  await client.create(deployments, { metadata: at('web'), spec: { replicas: 2, selector: selector('web'), template: template('web') } });
-  await client.create(daemonSets, { metadata: at('agent'), spec: { selector: selector('agent'), template: template('agent') } });
+  await client.create(deployments, {
+    metadata: at('web'),
+    spec: { replicas: 2, selector: selector('web'), template: template('web') },
+  });
+  await client.create(daemonSets, {
+    metadata: at('agent'),
+    spec: { selector: selector('agent'), template: template('agent') },
+  });
   await client.create(statefulSets, {
     metadata: at('db'),
     spec: { replicas: 2, serviceName: 'db', selector: selector('db'), template: template('db') },
   });
-  await client.create(replicationControllers, { metadata: at('rc'), spec: { replicas: 1, selector: { app: 'rc' }, template: template('rc') } });
+  await client.create(replicationControllers, {
+    metadata: at('rc'),
+    spec: { replicas: 1, selector: { app: 'rc' }, template: template('rc') },
+  });
   const task = { spec: { restartPolicy: 'Never' as const, containers: [{ name: 'c', image: 'one' }] } };
   await client.create(jobs, { metadata: at('once'), spec: { template: task, ttlSecondsAfterFinished: 0 } });
-  await client.create(jobs, { metadata: at('parts'), spec: { template: task, completions: 3, parallelism: 2, completionMode: 'Indexed' } });
+  await client.create(jobs, {
+    metadata: at('parts'),
+    spec: { template: task, completions: 3, parallelism: 2, completionMode: 'Indexed' },
+  });
   await client.create(services, { metadata: at('web'), spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
-  await client.create(podDisruptionBudgets, { metadata: at('web'), spec: { minAvailable: 1, selector: selector('web') } });
+  await client.create(podDisruptionBudgets, {
+    metadata: at('web'),
+    spec: { minAvailable: 1, selector: selector('web') },
+  });
 
   await until('all workloads ready', async () => {
     await playKubelets(client);
@@ -140,7 +169,10 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
     const [slice] = (await client.list(endpointSlices, { namespace, labelSelector })).items;
     return slice?.endpoints?.filter(({ conditions }) => conditions?.ready).length === 2;
   });
-  await until('a budget', async () => (await client.get(podDisruptionBudgets, at('web'))).status?.disruptionsAllowed === 1);
+  await until(
+    'a budget',
+    async () => (await client.get(podDisruptionBudgets, at('web'))).status?.disruptionsAllowed === 1,
+  );
 
   const body = { spec: { template: { spec: { containers: [{ name: 'c', image: 'two' }] } } } };
   await client.patch(deployments, at('web'), { type: 'strategic', body });
@@ -166,12 +198,18 @@ test('a Namespace has what Pods need, and goes with all that is in it', async ()
   const { client } = cluster;
   await client.create(namespaces, { metadata: { name: 'tmp' }, spec: {} });
   await until('its account and certificate', async () => {
-    const [accounts, maps] = await Promise.all([client.list(serviceAccounts, { namespace: 'tmp' }), client.list(configMaps, { namespace: 'tmp' })]);
+    const [accounts, maps] = await Promise.all([
+      client.list(serviceAccounts, { namespace: 'tmp' }),
+      client.list(configMaps, { namespace: 'tmp' }),
+    ]);
     return accounts.items.length === 1 && maps.items.some(({ metadata }) => metadata.name === 'kube-root-ca.crt');
   });
   const metadata = { namespace: 'tmp', name: 't', annotations: { 'kubernetes.io/service-account.name': 'default' } };
   await client.create(secrets, { metadata, type: 'kubernetes.io/service-account-token' });
-  await until('a token', async () => (await client.get(secrets, { namespace: 'tmp', name: 't' })).data?.token !== undefined);
+  await until(
+    'a token',
+    async () => (await client.get(secrets, { namespace: 'tmp', name: 't' })).data?.token !== undefined,
+  );
   await client.create(deployments, {
     metadata: { namespace: 'tmp', name: 'web' },
     spec: { replicas: 2, selector: selector('web'), template: template('web') },
@@ -180,7 +218,10 @@ test('a Namespace has what Pods need, and goes with all that is in it', async ()
   await client.delete(namespaces, { name: 'tmp' });
   await until('its end', () => isGone(client, namespaces, 'tmp'));
   assert.deepEqual((await client.list(pods)).items, []);
-  await until('aggregated roles', async () => ((await client.get(clusterRoles, { name: 'edit' })).rules ?? []).length > 5);
+  await until(
+    'aggregated roles',
+    async () => ((await client.get(clusterRoles, { name: 'edit' })).rules ?? []).length > 5,
+  );
   assert.deepEqual(complaints, []);
 });
 

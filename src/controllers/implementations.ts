@@ -15,17 +15,21 @@ import { runDeploymentController } from './deployment/deployment-controller.ts';
 import { runDisruptionController } from './disruption/disruption-controller.ts';
 import { runEndpointsController } from './endpoints/endpoints-controller.ts';
 import { runEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { runEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
+import { runEphemeralVolumeController } from './ephemeral-volume/ephemeral-volume-controller.ts';
 import { runGarbageCollectorController } from './garbage-collector/garbage-collector-controller.ts';
 import { runJobController } from './job/job-controller.ts';
 import { runNamespaceController } from './namespace/namespace-controller.ts';
 import { runNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { runNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import type { ControllerManagerOptions } from './options.ts';
+import { runPersistentVolumeBinderController } from './persistentvolume-binder/persistentvolume-binder-controller.ts';
 import { runPersistentVolumeProtectionController } from './persistentvolume-protection/persistentvolume-protection-controller.ts';
 import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection/persistentvolumeclaim-protection-controller.ts';
 import { runPodGarbageCollectorController } from './pod-garbage-collector/pod-garbage-collector-controller.ts';
 import { runReplicaSetController } from './replicaset/replicaset-controller.ts';
 import { runReplicationControllerController } from './replicationcontroller/replicationcontroller-controller.ts';
+import { runResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { runRootCACertificatePublisherController } from './root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts';
 import { runServiceAccountController } from './serviceaccount/serviceaccount-controller.ts';
 import { runServiceAccountTokenController } from './serviceaccount-token/serviceaccount-token-controller.ts';
@@ -48,13 +52,17 @@ function plain(name: string, serviceAccount: string, run: Runner): readonly [str
   return [name, { serviceAccount, run: (context, options) => run(context, { workers: options.workers?.[name] }) }];
 }
 
-function of(name: string, serviceAccount: string | undefined, run: Implementation['run']): readonly [string, Implementation] {
+function of(
+  name: string,
+  serviceAccount: string | undefined,
+  run: Implementation['run'],
+): readonly [string, Implementation] {
   return [name, { serviceAccount, run }];
 }
 
 /** For a controller that cannot work without what it was not given. */
 async function notStarted(context: ComponentContext, controller: string, missing: string): Promise<void> {
-  context.log.warn('controller is not started', { controller, missing });
+  context.log.info('controller is not started', { controller, missing });
 }
 
 export const implementations: Readonly<Record<string, Implementation>> = Object.fromEntries([
@@ -70,6 +78,7 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   of('endpointslice-controller', 'endpointslice-controller', (context, { maxEndpointsPerSlice, workers }) =>
     runEndpointSliceController(context, { maxEndpointsPerSlice, workers: workers?.['endpointslice-controller'] }),
   ),
+  plain('endpointslice-mirroring-controller', 'endpointslicemirroring-controller', runEndpointSliceMirroringController),
   of('namespace-controller', 'namespace-controller', (context, { namespaceDeletionGraceMs, workers }) =>
     runNamespaceController(context, {
       deletionGraceMs: namespaceDeletionGraceMs,
@@ -96,20 +105,27 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     'pvc-protection-controller',
     runPersistentVolumeClaimProtectionController,
   ),
+  plain('persistentvolume-binder-controller', 'persistent-volume-binder', runPersistentVolumeBinderController),
+  plain('ephemeral-volume-controller', 'ephemeral-volume-controller', runEphemeralVolumeController),
   plain('persistentvolume-protection-controller', 'pv-protection-controller', runPersistentVolumeProtectionController),
+  of('resourcequota-controller', 'resourcequota-controller', async (context, { quotaEvaluator, workers }) => {
+    if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
+    await runResourceQuotaController(context, {
+      evaluator: quotaEvaluator,
+      workers: workers?.['resourcequota-controller'],
+    });
+  }),
   of('serviceaccount-controller', 'service-account-controller', (context) => runServiceAccountController(context)),
   // The account by which others get their tokens can have none itself.
-  of('serviceaccount-token-controller', undefined,
-    async (context, { signLegacyToken, rootCA, workers }) => {
-      if (!signLegacyToken)
-        return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');
-      await runServiceAccountTokenController(context, {
-        workers: workers?.['serviceaccount-token-controller'],
-        rootCA,
-        issueToken: (of) => signLegacyToken(legacyTokenClaims(of)),
-      });
-    },
-  ),
+  of('serviceaccount-token-controller', undefined, async (context, { signLegacyToken, rootCA, workers }) => {
+    if (!signLegacyToken)
+      return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');
+    await runServiceAccountTokenController(context, {
+      workers: workers?.['serviceaccount-token-controller'],
+      rootCA,
+      issueToken: (of) => signLegacyToken(legacyTokenClaims(of)),
+    });
+  }),
   of('root-ca-certificate-publisher-controller', 'root-ca-cert-publisher', async (context, { rootCA }) => {
     if (!rootCA) return await notStarted(context, 'root-ca-certificate-publisher-controller', 'a root certificate');
     await runRootCACertificatePublisherController(context, { rootCA });

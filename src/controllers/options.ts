@@ -12,6 +12,7 @@ import type { CertificateSigningOptions } from './certificatesigningrequest/sign
 import { flags } from './gen/flags.ts';
 import type { NodeIpamOptions } from './node-ipam/node-ipam-controller.ts';
 import type { NodeLifecycleOptions } from './node-lifecycle/node-lifecycle-controller.ts';
+import type { QuotaEvaluator } from './resourcequota/resourcequota-controller.ts';
 
 export interface ControllerManagerOptions {
   /** As `--controllers`: `*`, `name`, `-name`. Default `*`. */
@@ -30,6 +31,8 @@ export interface ControllerManagerOptions {
   /** Absent: no Pod addresses are allocated (`--allocate-node-cidrs=false`). */
   readonly nodeIpam?: NodeIpamOptions | undefined;
   readonly nodeLifecycle?: NodeLifecycleOptions | undefined;
+  /** How much of a quota each object takes, as admission counts it; absent: quotas' statuses are not kept. */
+  readonly quotaEvaluator?: QuotaEvaluator | undefined;
   readonly terminatedPodThreshold?: number | undefined;
   readonly maxEndpointsPerSlice?: number | undefined;
   readonly garbageCollection?: boolean | undefined;

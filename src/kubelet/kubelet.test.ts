@@ -502,7 +502,10 @@ describe('a Pod that the kubelet ends itself', () => {
     const before = await run(testPod('web', node, { containers: [forever] }, { annotations }));
     const message = 'The node was low on resource: memory. ';
     const condition = { type: 'DisruptionTarget', reason: 'TerminationByKubelet', message };
-    kubelet.workers.terminate(before.metadata.uid!, { graceSeconds: 10, cause: { reason: 'Evicted', message, fails: true, condition } });
+    kubelet.workers.terminate(before.metadata.uid!, {
+      graceSeconds: 10,
+      cause: { reason: 'Evicted', message, fails: true, condition },
+    });
     await clock.advance(2000);
     assert.equal((await pod('web'))?.status?.phase, 'Running');
     assert.equal((await pod('web'))?.status?.reason, 'Evicted');

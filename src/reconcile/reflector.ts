@@ -139,6 +139,9 @@ async function watchOnce<T extends KubeObject>(
   const timer = clock.after(timeoutSeconds * 1000 + overdueMs, () => {
     overdue.abort(new Error('the server did not end the watch in time'));
   });
+  // Whoever stops us may wait for our timers, but not for the server's last word.
+  const cancel = () => timer.cancel();
+  state.signal.addEventListener('abort', cancel, { once: true });
   try {
     const events = client.watch(type, {
       ...selection,
@@ -153,6 +156,7 @@ async function watchOnce<T extends KubeObject>(
       state.resourceVersion = (event.object as KubeObject).metadata.resourceVersion ?? state.resourceVersion;
     }
   } finally {
-    timer.cancel();
+    cancel();
+    state.signal.removeEventListener('abort', cancel);
   }
 }

@@ -287,6 +287,12 @@ describe('the server on the network', () => {
     });
   }
 
+  test('the old place of bindings takes bodies off the network', async () => {
+    const body = '{"metadata":{"name":"missing"},"target":{"name":"n"}}';
+    const answer = await ask({ method: 'POST', path: '/api/v1/namespaces/default/bindings', headers: json, body });
+    assert.equal(JSON.parse(answer.body.toString()).message, 'pods "missing" not found');
+  });
+
   test('a path that nobody serves is a plain 404', async () => {
     for (const path of ['/nonsense', '/apis/nonsense/v1/things', '/apis/apps/v9']) {
       const answer = await ask({ path });

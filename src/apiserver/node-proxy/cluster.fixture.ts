@@ -5,6 +5,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Node, namespaces, nodes, type Pod, pods, serviceAccounts } from '../../api/gen/core-v1.ts';
@@ -17,6 +19,7 @@ import { keysInMemory } from '../../cluster/cluster-pki.ts';
 import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
 import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
 import { type KubeletServer, startKubeletServer } from '../../kubelet/server/kubelet-server.ts';
+import type { KubeletView } from '../../kubelet/server/kubelet-view.ts';
 import { testView } from '../../kubelet/server/node.fixture.ts';
 import type { CertifiedKey } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
@@ -42,6 +45,8 @@ export interface TestClusterOptions {
   /** The node's own words; e.g. that its kubelet knows the newest protocols. */
   readonly declaredFeatures?: readonly string[];
   readonly proxy?: Partial<NodeProxyOptions>;
+  /** Called with the signal of each log that is read. */
+  readonly onLog?: (signal: AbortSignal) => void;
 }
 
 export const nodeName = 'node-a';
@@ -67,7 +72,15 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
     name: `system:node:${nodeName}`,
     groups: ['system:nodes', 'system:authenticated'],
   });
-  const kubelet = await startKubeletServer(testView({ nodeName, runtime: options.runtime, pods: () => options.pods }), {
+  const view = testView({ nodeName, runtime: options.runtime, pods: () => options.pods });
+  const watched: KubeletView = {
+    ...view,
+    containerLog(pod, container, reading) {
+      options.onLog?.(reading.signal);
+      return view.containerLog(pod, container, reading);
+    },
+  };
+  const kubelet = await startKubeletServer(watched, {
     listen: { host: '127.0.0.1', port: 0 },
     tls: pair(pki.kubeletServer(nodeName, ['127.0.0.1'])),
     authenticate: delegatedAuthentication({
@@ -144,6 +157,81 @@ async function addPod({ admin }: ControlPlane, { metadata, spec, status }: Pod):
   const { name, namespace, labels } = metadata;
   const made = await admin.create(pods, { metadata: { name, namespace, labels }, spec, status: {} });
   return status ? admin.updateStatus(pods, { ...made, status }) : made;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Called with all that has come so far. */
+  readonly onData?: (text: string) => void;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** A request as the administrator, over HTTP/1.1. */
+export function call(
+  { controlPlane: { pki, apiServer } }: TestCluster,
+  path: string,
+  { method = 'GET', headers = {}, body, signal, onData }: CallOptions = {},
+): Promise<Answer> {
+  const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      host: '127.0.0.1',
+      port: apiServer.port,
+      path,
+      method,
+      headers,
+      agent: false,
+      ...(signal ? { signal } : {}),
+      servername: 'localhost',
+      ca: pki.authority.certificatePem,
+      cert: certificatePem,
+      key: keyPem,
+    });
+    outgoing.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        onData?.(Buffer.concat(chunks).toString());
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** What is forwarded to a local port, until `stop`. */
+export async function portForward(kubectl: string, words: readonly string[]) {
+  const child = spawn(kubectl, ['port-forward', ...words]);
+  let output = '';
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const port = await new Promise<number>((resolve, reject) => {
+    const look = (chunk: Buffer) => {
+      output += chunk.toString();
+      const found = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(output);
+      if (found) resolve(Number(found[1]));
+    };
+    child.stdout.on('data', look);
+    child.stderr.on('data', look);
+    void ended.then(() => reject(new Error(`kubectl port-forward ended: ${output}`)));
+  });
+  const stop = () => {
+    child.kill('SIGINT');
+    return ended;
+  };
+  return { port, stop, ended, output: () => output };
 }
 
 export interface Finished {

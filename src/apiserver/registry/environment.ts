@@ -52,7 +52,7 @@ const selectorCapacity = 1000;
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, form, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
-  const delivery = new Delivery(clock);
+  const delivery = new Delivery(clock, log);
   const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();

@@ -14,7 +14,8 @@ export function bindingsHandler(dispatch: Handler): Handler {
     const { name } = binding.metadata;
     if (!name) throw badRequest('name is required');
     const body = { kind: 'value', value: binding } as const;
-    const forPod = Object.assign(Object.create(request) as typeof request, { body });
+    const { method, path, query, headers, remoteAddress, clientCertificates, user, signal } = request;
+    const forPod = { method, path, query, headers, remoteAddress, clientCertificates, user, signal, body };
     return dispatch(forPod, { ...info, resource: 'pods', name, subresource: 'binding' });
   };
 }

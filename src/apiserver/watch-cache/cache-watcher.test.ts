@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { everyField } from '../../apimachinery/fields.ts';
 import { everything } from '../../apimachinery/labels.ts';
+import { silentLog } from '../../base/log.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { plainFrame } from '../encoding/representations.ts';
 import type { WatchFrame } from '../request.ts';
+import type { CacheEvent } from './cache-event.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { Delivery } from './delivery.ts';
 
@@ -13,7 +15,7 @@ function watcher(): CacheWatcher {
     selection: { labels: everything, fields: everyField },
     representation: { frame: () => frame(0), bookmark: () => frame(0) },
     wantsBookmarks: false,
-    delivery: new Delivery(new FakeClock()),
+    delivery: new Delivery(new FakeClock(), silentLog),
   });
 }
 
@@ -75,4 +77,22 @@ test('leaving a loop over the frames ends the watch', async () => {
     break;
   }
   assert.ok(watching.ended);
+});
+
+test('an event that cannot be read ends the watch with an error, and nothing else', async () => {
+  const watching = watcher();
+  const broken = { typeFor: () => 'ADDED', frame: () => assert.fail('broken bytes') };
+  watching.offer(broken as unknown as CacheEvent);
+  const [last] = (await watching.takeBatch()) ?? assert.fail('nothing was told');
+  assert.equal(last!.type, 'ERROR');
+  assert.equal((last!.object as { readonly code: number }).code, 500);
+});
+
+test('a frame that cannot be written ends its watch, and others get theirs', async () => {
+  const delivery = new Delivery(new FakeClock(), silentLog);
+  const told: string[] = [];
+  delivery.schedule({ deliver: () => assert.fail('broken bytes'), cancel: () => told.push('cancelled') });
+  delivery.schedule({ deliver: () => told.push('delivered'), cancel: () => told.push('never') });
+  await settle();
+  assert.deepEqual(told, ['cancelled', 'delivered']);
 });

@@ -5,6 +5,8 @@
  * Order is kept: the initial state first, then every matching change once, then the end. A reader either is called with what has come
  * in (`pumpTo`), or asks for it (`takeBatch`, or one by one as an iterable).
  */
+import { internalError, messageOf } from '../../apimachinery/status.ts';
+import { plainFrame } from '../encoding/representations.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
 import type { CacheEvent, Representation } from './cache-event.ts';
@@ -69,8 +71,13 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
   }
 
   offer(event: CacheEvent): void {
-    const type = event.typeFor(this.selection);
-    if (type) this.push(event.frame(type, this.representation));
+    try {
+      const type = event.typeFor(this.selection);
+      if (type) this.push(event.frame(type, this.representation));
+    } catch (error) {
+      // What cannot be read (a stored object that is broken) must not stop the changes of others.
+      this.end(plainFrame('ERROR', internalError(messageOf(error)).status));
+    }
   }
 
   push(frame: WatchFrame): void {
@@ -156,7 +163,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
         this.#sinkIsBusy = false;
         this.#pump();
       };
-      busy.then(goOn, () => this.cancel());
+      busy.then(goOn).catch(() => this.cancel());
       return;
     }
     if (!this.#ended) return;

@@ -8,6 +8,7 @@ import { type CertificateSigningRequest, certificateSigningRequests } from '../.
 import { type Node, nodes as nodeType } from '../../api/gen/core-v1.ts';
 import { parseIp } from '../../apimachinery/addresses.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import type { Client } from '../../client/client.ts';
 import type { CertificateRequest } from '../../pki/certificate-request.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
@@ -45,7 +46,7 @@ export async function runCertificateApprovingController(context: ComponentContex
       const object = all.get(name);
       if (!object || !isUndecided(object)) return;
       const message = await approval(object);
-      if (message !== undefined) await approve(object, message);
+      if (message !== undefined) await approve(client, object, { message, nowMs: clock.now() });
     },
   });
 
@@ -67,45 +68,10 @@ export async function runCertificateApprovingController(context: ComponentContex
     const isSelf = object.spec.username === request.subject.commonName;
     for (const { subresource, message } of clientRights) {
       if (subresource === 'selfnodeclient' && !isSelf) continue;
-      if (await mayHave(object, subresource)) return message;
+      if (await mayHave(client, object, subresource)) return message;
     }
     log.debug('recognized csr but subject access review was not approved', { csr: object.metadata.name });
     return undefined;
-  }
-
-  async function mayHave({ spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {
-    const { username: user, groups, uid, extra } = spec;
-    const review = await client.create(subjectAccessReviews, {
-      metadata: {},
-      spec: {
-        user,
-        groups,
-        uid,
-        extra,
-        resourceAttributes: {
-          group: certificateSigningRequests.group,
-          resource: certificateSigningRequests.resource,
-          subresource,
-          verb: 'create',
-          version: '*',
-        },
-      },
-    });
-    return review.status?.allowed === true;
-  }
-
-  async function approve(object: CertificateSigningRequest, message: string): Promise<void> {
-    const now = formatTime(clock.now());
-    const approved = {
-      type: 'Approved',
-      status: 'True',
-      reason: 'AutoApproved',
-      message,
-      lastUpdateTime: now,
-      lastTransitionTime: now,
-    };
-    const status = { ...object.status, conditions: [...(object.status?.conditions ?? []), approved] };
-    await client.update(certificateSigningRequests, { ...object, status }, { subresource: 'approval' });
   }
 
   controller.watch(all);
@@ -119,6 +85,45 @@ export async function runCertificateApprovingController(context: ComponentContex
       .map((object) => object.metadata.name ?? '');
   });
   await controller.run();
+}
+
+async function mayHave(client: Client, { spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {
+  const { username: user, groups, uid, extra } = spec;
+  const review = await client.create(subjectAccessReviews, {
+    metadata: {},
+    spec: {
+      user,
+      groups,
+      uid,
+      extra,
+      resourceAttributes: {
+        group: certificateSigningRequests.group,
+        resource: certificateSigningRequests.resource,
+        subresource,
+        verb: 'create',
+        version: '*',
+      },
+    },
+  });
+  return review.status?.allowed === true;
+}
+
+async function approve(
+  client: Client,
+  object: CertificateSigningRequest,
+  { message, nowMs }: { readonly message: string; readonly nowMs: number },
+): Promise<void> {
+  const now = formatTime(nowMs);
+  const approved = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'AutoApproved',
+    message,
+    lastUpdateTime: now,
+    lastTransitionTime: now,
+  };
+  const status = { ...object.status, conditions: [...(object.status?.conditions ?? []), approved] };
+  await client.update(certificateSigningRequests, { ...object, status }, { subresource: 'approval' });
 }
 
 /** Asked by the Node itself, for nothing but its own names and addresses. */

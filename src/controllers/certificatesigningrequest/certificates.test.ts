@@ -15,7 +15,11 @@ import { runCertificateSigningController } from './signing-controller.ts';
 
 const node = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
 
-function csr(name: string, request: RequestOptions, spec: Partial<CertificateSigningRequest['spec']> = {}): CertificateSigningRequest {
+function csr(
+  name: string,
+  request: RequestOptions,
+  spec: Partial<CertificateSigningRequest['spec']> = {},
+): CertificateSigningRequest {
   const pem = createCertificateRequest(systemKeys.generate(), request);
   return {
     metadata: { name },
@@ -30,7 +34,11 @@ function csr(name: string, request: RequestOptions, spec: Partial<CertificateSig
   };
 }
 
-const serving = { signerName: signerNames.kubeletServing, usages: ['digital signature', 'server auth'] as const, username: 'system:node:n1' };
+const serving = {
+  signerName: signerNames.kubeletServing,
+  usages: ['digital signature', 'server auth'] as const,
+  username: 'system:node:n1',
+};
 
 /** `rights` are the subresources that the asking user may create. */
 async function start(rights: readonly string[] = []): Promise<MemoryCluster> {
@@ -44,7 +52,9 @@ async function start(rights: readonly string[] = []): Promise<MemoryCluster> {
     return { metadata: {}, spec, status: { allowed: rights.includes(spec.resourceAttributes.subresource) } };
   };
   cluster.run(runCertificateApprovingController);
-  cluster.run((context) => runCertificateSigningController(context, { authorities: { kubeletClient: authority, kubeletServing: authority } }));
+  cluster.run((context) =>
+    runCertificateSigningController(context, { authorities: { kubeletClient: authority, kubeletServing: authority } }),
+  );
   cluster.run(runCertificateCleanerController);
   return cluster;
 }
@@ -93,7 +103,10 @@ test('what is no kubelet request is left alone', async () => {
 test('a serving request is approved once every address is the Node’s own', async () => {
   await using cluster = await start();
   const names = { ...node, dnsNames: ['n1'], ipAddresses: ['10.0.0.7'] };
-  await cluster.client.create(certificateSigningRequests, csr('serve', names, { ...serving, usages: [...serving.usages] }));
+  await cluster.client.create(
+    certificateSigningRequests,
+    csr('serve', names, { ...serving, usages: [...serving.usages] }),
+  );
   await cluster.client.create(nodes, { metadata: { name: 'n1' }, spec: {} });
   await cluster.settle();
   assert.deepEqual(conditions(cluster, 'serve'), []);
@@ -112,7 +125,10 @@ test('a serving request for another’s address, or by another, is not approved'
     live.status = { addresses: [{ type: 'InternalIP', address: '10.0.0.7' }] };
   });
   const ask = (name: string, request: RequestOptions, username: string) =>
-    cluster.client.create(certificateSigningRequests, csr(name, request, { ...serving, usages: [...serving.usages], username }));
+    cluster.client.create(
+      certificateSigningRequests,
+      csr(name, request, { ...serving, usages: [...serving.usages], username }),
+    );
   await ask('address', { ...node, ipAddresses: ['10.0.0.8'] }, 'system:node:n1');
   await ask('dns', { ...node, dnsNames: ['kubernetes.default'] }, 'system:node:n1');
   await ask('user', { ...node, ipAddresses: ['10.0.0.7'] }, 'system:node:n2');
@@ -128,7 +144,10 @@ test('what the signer’s rules forbid fails although somebody approved it', asy
   });
   await cluster.settle();
   assert.equal(find(cluster, 'bad')?.status?.certificate, undefined);
-  assert.equal(conditions(cluster, 'bad')[1], 'Failed SignerValidationFailure: subject organization is not system:nodes');
+  assert.equal(
+    conditions(cluster, 'bad')[1],
+    'Failed SignerValidationFailure: subject organization is not system:nodes',
+  );
 });
 
 test('approved requests go after an hour, undecided ones after a day', async () => {

@@ -12,6 +12,7 @@ import {
   isNotFound,
   messageOf,
 } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -57,7 +58,7 @@ export async function runEndpointsController(
       const service = allServices.get(key);
       if (!service) {
         written.delete(key);
-        await removeOf(key);
+        if (all.get(key)) await remove(client, key);
         return undefined;
       }
       if (!selectsPods(service)) return undefined;
@@ -70,49 +71,48 @@ export async function runEndpointsController(
       const pods = allPods.list(service.metadata.namespace).filter(({ metadata }) => selector.matches(metadata.labels));
       const wanted = planEndpoints(service, pods, present);
       if (!wanted) return undefined;
-      const version = await write(wanted, present, events, service);
+      const version = await write(client, wanted, present, events, service);
       if (version) written.set(key, version);
       return undefined;
     },
   });
-
-  async function removeOf(key: string): Promise<void> {
-    const present = all.get(key);
-    if (!present) return;
-    try {
-      await client.delete(endpoints, splitKey(key));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
-  async function write(
-    wanted: Endpoints,
-    present: Endpoints | undefined,
-    recorder: EventRecorder,
-    service: Service,
-  ): Promise<string | undefined> {
-    try {
-      const result = present ? await client.update(endpoints, wanted) : await client.create(endpoints, wanted);
-      return result.metadata.resourceVersion;
-    } catch (error) {
-      if (isNamespaceTerminating(error) || (!present && isAlreadyExists(error))) return undefined;
-      if (present === undefined && isForbidden(error)) {
-        const message = `Failed to create endpoint for service ${keyOf(service)}: ${messageOf(error)}`;
-        recorder.record(withKind(endpoints, wanted), 'Warning', 'FailedToCreateEndpoint', message);
-      } else {
-        const message = `Failed to update endpoint ${keyOf(service)}: ${messageOf(error)}`;
-        recorder.record(withKind(endpoints, wanted), 'Warning', 'FailedToUpdateEndpoint', message);
-      }
-      throw error;
-    }
-  }
 
   controller.watch(allServices);
   controller.watch(all);
   all.onChange({ deleted: (gone) => void written.delete(keyOf(gone)) });
   watchServicePods(controller, allServices, allPods, endpointsChanged);
   await controller.run();
+}
+
+async function remove(client: Client, key: string): Promise<void> {
+  try {
+    await client.delete(endpoints, splitKey(key));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function write(
+  client: Client,
+  wanted: Endpoints,
+  present: Endpoints | undefined,
+  recorder: EventRecorder,
+  service: Service,
+): Promise<string | undefined> {
+  try {
+    const result = present ? await client.update(endpoints, wanted) : await client.create(endpoints, wanted);
+    return result.metadata.resourceVersion;
+  } catch (error) {
+    if (isNamespaceTerminating(error) || (!present && isAlreadyExists(error))) return undefined;
+    if (present === undefined && isForbidden(error)) {
+      const message = `Failed to create endpoint for service ${keyOf(service)}: ${messageOf(error)}`;
+      recorder.record(withKind(endpoints, wanted), 'Warning', 'FailedToCreateEndpoint', message);
+    } else {
+      const message = `Failed to update endpoint ${keyOf(service)}: ${messageOf(error)}`;
+      recorder.record(withKind(endpoints, wanted), 'Warning', 'FailedToUpdateEndpoint', message);
+    }
+    throw error;
+  }
 }
 
 /** The object to write, or undefined when the present one says the same already. */

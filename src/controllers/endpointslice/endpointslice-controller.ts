@@ -8,6 +8,7 @@ import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.t
 import { labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
 import { isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { withKind } from '../shared/events.ts';
@@ -67,7 +68,7 @@ export async function runEndpointSliceController(
         triggerTime: triggerTime(service, selected, newestTrigger(present)),
       });
       try {
-        await execute(key, plan);
+        await execute(client, key, plan, writes);
       } catch (error) {
         if (isNamespaceTerminating(error)) return undefined;
         const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`;
@@ -80,20 +81,6 @@ export async function runEndpointSliceController(
     },
   });
 
-  async function execute(key: string, plan: SlicePlan): Promise<void> {
-    for (const slice of plan.create) writes.wrote(key, await client.create(endpointSlices, slice));
-    for (const slice of plan.update) writes.wrote(key, await client.update(endpointSlices, slice));
-    for (const slice of plan.remove) {
-      const { namespace, name = '' } = slice.metadata;
-      try {
-        await client.delete(endpointSlices, { namespace, name });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
-      writes.removed(key, slice);
-    }
-  }
-
   controller.watch(allServices);
   watchServicePods(controller, allServices, pods, endpointsChanged);
   controller.watchMapped(slices, (slice) => (isManaged(slice) ? [serviceKey(slice)] : []));
@@ -105,6 +92,20 @@ export async function runEndpointSliceController(
     },
   });
   await controller.run();
+}
+
+async function execute(client: Client, key: string, plan: SlicePlan, writes: PendingWrites): Promise<void> {
+  for (const slice of plan.create) writes.wrote(key, await client.create(endpointSlices, slice));
+  for (const slice of plan.update) writes.wrote(key, await client.update(endpointSlices, slice));
+  for (const slice of plan.remove) {
+    const { namespace, name = '' } = slice.metadata;
+    try {
+      await client.delete(endpointSlices, { namespace, name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    writes.removed(key, slice);
+  }
 }
 
 function isManaged({ metadata }: EndpointSlice): boolean {

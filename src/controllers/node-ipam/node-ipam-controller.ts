@@ -6,6 +6,7 @@ import { type Node, nodes as nodeType } from '../../api/gen/core-v1.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
+import type { EventRecorder } from '../../reconcile/events.ts';
 import { withKind } from '../shared/events.ts';
 import { CidrSet } from './cidr-set.ts';
 
@@ -21,17 +22,9 @@ export interface NodeIpamOptions {
 
 export async function runNodeIpamController(context: ComponentContext, options: NodeIpamOptions): Promise<void> {
   if (options.clusterCidrs.length === 0) return;
-  const { client, informers, signal } = context;
-  const sets = options.clusterCidrs.map((range) => {
-    const mask = range.includes(':') ? (options.maskSizeIpv6 ?? 64) : (options.maskSizeIpv4 ?? 24);
-    return new CidrSet(range, mask);
-  });
-  for (const set of sets) for (const range of options.serviceCidrs ?? []) set.occupy(range);
+  const { informers, signal } = context;
   const nodes = informers.of(nodeType);
-  const events = context.eventRecorder('cidrAllocator');
-  /** Blocks given to Nodes that the informer may not show yet. */
-  const given = new Map<string, readonly string[]>();
-
+  const allocator = new BlockAllocator(context, options);
   const controller = createController(context, {
     name: 'node-ipam-controller',
     // One at a time: two Nodes must never be promised the same block.
@@ -39,65 +32,86 @@ export async function runNodeIpamController(context: ComponentContext, options: 
     waitFor: [nodes],
     async reconcile(name: string) {
       const node = nodes.get(name);
-      if (!node) {
-        for (const cidr of given.get(name) ?? []) for (const set of sets) set.release(cidr);
-        given.delete(name);
-        return;
-      }
-      if (hasBlocks(node)) return note(node);
-      const blocks = given.get(name) ?? allocate(node);
-      if (blocks) await assign(node, blocks);
+      if (!node) allocator.release(name);
+      else if (hasBlocks(node)) allocator.note(node);
+      else await allocator.assign(node);
     },
   });
-
-  function note(node: Node): void {
-    const blocks = blocksOf(node);
-    for (const cidr of blocks) for (const set of sets) set.occupy(cidr);
-    given.set(node.metadata.name ?? '', blocks);
-  }
-
-  function allocate(node: Node): readonly string[] | undefined {
-    const blocks: string[] = [];
-    for (const set of sets) {
-      const block = set.allocate();
-      if (block !== undefined) {
-        blocks.push(block);
-        continue;
-      }
-      blocks.forEach((taken, index) => void sets[index]?.release(taken));
-      status(node, 'CIDRNotAvailable');
-      throw new Error(
-        `failed to allocate cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range`,
-      );
-    }
-    given.set(node.metadata.name ?? '', blocks);
-    return blocks;
-  }
-
-  async function assign(node: Node, blocks: readonly string[]): Promise<void> {
-    const body = { spec: { podCIDR: blocks[0], podCIDRs: blocks } };
-    try {
-      await client.patch(nodeType, { name: node.metadata.name ?? '' }, { type: 'strategic', body });
-    } catch (error) {
-      if (isNotFound(error)) return;
-      status(node, 'CIDRAssignmentFailed');
-      throw error;
-    }
-  }
-
-  function status(node: Node, reason: string): void {
-    events.record(withKind(nodeType, node), 'Normal', reason, `Node ${node.metadata.name} status is now: ${reason}`);
-  }
-
   try {
     await nodes.whenSynced(signal);
   } catch (error) {
     if (signal.aborted) return;
     throw error;
   }
-  for (const node of nodes.list()) if (hasBlocks(node)) note(node);
+  for (const node of nodes.list()) if (hasBlocks(node)) allocator.note(node);
   controller.watch(nodes);
   await controller.run();
+}
+
+class BlockAllocator {
+  readonly #context: ComponentContext;
+  readonly #events: EventRecorder;
+  readonly #sets: readonly CidrSet[];
+  /** Blocks given to Nodes that the informer may not show yet. */
+  readonly #given = new Map<string, readonly string[]>();
+
+  constructor(context: ComponentContext, { clusterCidrs, serviceCidrs, maskSizeIpv4, maskSizeIpv6 }: NodeIpamOptions) {
+    this.#context = context;
+    this.#events = context.eventRecorder('cidrAllocator');
+    this.#sets = clusterCidrs.map(
+      (range) => new CidrSet(range, range.includes(':') ? (maskSizeIpv6 ?? 64) : (maskSizeIpv4 ?? 24)),
+    );
+    for (const set of this.#sets) for (const range of serviceCidrs ?? []) set.occupy(range);
+  }
+
+  /** The Node is gone. */
+  release(name: string): void {
+    for (const cidr of this.#given.get(name) ?? []) for (const set of this.#sets) set.release(cidr);
+    this.#given.delete(name);
+  }
+
+  /** The Node has these blocks already. */
+  note(node: Node): void {
+    const blocks = blocksOf(node);
+    for (const cidr of blocks) for (const set of this.#sets) set.occupy(cidr);
+    this.#given.set(node.metadata.name ?? '', blocks);
+  }
+
+  async assign(node: Node): Promise<void> {
+    const name = node.metadata.name ?? '';
+    const blocks = this.#given.get(name) ?? this.#allocate(node);
+    this.#given.set(name, blocks);
+    const body = { spec: { podCIDR: blocks[0], podCIDRs: blocks } };
+    try {
+      await this.#context.client.patch(nodeType, { name }, { type: 'strategic', body });
+    } catch (error) {
+      if (isNotFound(error)) return;
+      this.#tell(node, 'CIDRAssignmentFailed');
+      throw error;
+    }
+  }
+
+  #allocate(node: Node): readonly string[] {
+    const blocks: string[] = [];
+    for (const set of this.#sets) {
+      const block = set.allocate();
+      if (block !== undefined) {
+        blocks.push(block);
+        continue;
+      }
+      blocks.forEach((taken, index) => void this.#sets[index]?.release(taken));
+      this.#tell(node, 'CIDRNotAvailable');
+      throw new Error(
+        'failed to allocate cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range',
+      );
+    }
+    return blocks;
+  }
+
+  #tell(node: Node, reason: string): void {
+    const message = `Node ${node.metadata.name} status is now: ${reason}`;
+    this.#events.record(withKind(nodeType, node), 'Normal', reason, message);
+  }
 }
 
 function blocksOf({ spec }: Node): readonly string[] {

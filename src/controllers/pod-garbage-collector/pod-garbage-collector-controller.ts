@@ -2,11 +2,12 @@
  * Removes Pods that nobody else will (see `plan.ts`), with grace 0, for no kubelet is left to confirm. A Node counts as gone when it
  * has been missing for 40 s and the API server says so too.
  */
-import { nodes as nodeType, type Pod, type PodCondition, pods as podType } from '../../api/gen/core-v1.ts';
+import { type Node, nodes as nodeType, type Pod, type PodCondition, pods as podType } from '../../api/gen/core-v1.ts';
 import { isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
+import type { Informer } from '../../reconcile/informer.ts';
 import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
 import { missingNodes, mustFailFirst, planOutOfService, planTerminated, planUnscheduled } from './plan.ts';
 
@@ -22,39 +23,63 @@ export async function runPodGarbageCollectorController(
   context: ComponentContext,
   options: PodGarbageCollectorOptions = {},
 ): Promise<void> {
-  const { clock, informers, signal } = context;
-  const threshold = options.terminatedThreshold ?? 12_500;
+  const { clock, informers, log, signal } = context;
   const pods = informers.of(podType);
   const nodes = informers.of(nodeType);
   indexByNode(pods);
-  /** Since when each Node was missed. */
-  const missedSince = new Map<string, number>();
-
-  async function collect(): Promise<void> {
-    const all = pods.list();
-    for (const pod of planTerminated(all, threshold)) await remove(pod);
-    for (const pod of planOutOfService(nodes.list(), (name) => podsOnNode(pods, name))) await remove(pod);
-    for (const name of await goneNodes(all)) {
-      for (const pod of podsOnNode(pods, name)) await remove(pod, orphaned());
+  const collector = new PodCollector(context, pods, nodes);
+  try {
+    await Promise.all([pods.whenSynced(signal), nodes.whenSynced(signal)]);
+    while (!signal.aborted) {
+      await collector
+        .collect(options.terminatedThreshold ?? 12_500)
+        .catch((error) => log.error('pod garbage collection failed', { error: messageOf(error) }));
+      await sleep(clock, periodMs, signal);
     }
-    for (const pod of planUnscheduled(all)) await remove(pod);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+class PodCollector {
+  readonly #context: ComponentContext;
+  readonly #pods: Informer<Pod>;
+  readonly #nodes: Informer<Node>;
+  /** Since when each Node was missed. */
+  readonly #missedSince = new Map<string, number>();
+
+  constructor(context: ComponentContext, pods: Informer<Pod>, nodes: Informer<Node>) {
+    this.#context = context;
+    this.#pods = pods;
+    this.#nodes = nodes;
   }
 
-  async function goneNodes(all: readonly Pod[]): Promise<readonly string[]> {
-    const missing = missingNodes(all, (name) => nodes.get(name) !== undefined);
-    for (const name of missedSince.keys()) if (!missing.has(name)) missedSince.delete(name);
+  async collect(terminatedThreshold: number): Promise<void> {
+    const all = this.#pods.list();
+    const podsOn = (name: string) => podsOnNode(this.#pods, name);
+    for (const pod of planTerminated(all, terminatedThreshold)) await this.#remove(pod);
+    for (const pod of planOutOfService(this.#nodes.list(), podsOn)) await this.#remove(pod);
+    for (const name of await this.#goneNodes(all))
+      for (const pod of podsOn(name)) await this.#remove(pod, this.#orphaned());
+    for (const pod of planUnscheduled(all)) await this.#remove(pod);
+  }
+
+  async #goneNodes(all: readonly Pod[]): Promise<readonly string[]> {
+    const nowMs = this.#context.clock.monotonic();
+    const missing = missingNodes(all, (name) => this.#nodes.get(name) !== undefined);
+    for (const name of this.#missedSince.keys()) if (!missing.has(name)) this.#missedSince.delete(name);
     const gone: string[] = [];
     for (const name of missing) {
-      const sinceMs = missedSince.get(name) ?? clock.monotonic();
-      missedSince.set(name, sinceMs);
-      if (clock.monotonic() - sinceMs >= quarantineMs && !(await existsAtServer(name))) gone.push(name);
+      const sinceMs = this.#missedSince.get(name) ?? nowMs;
+      this.#missedSince.set(name, sinceMs);
+      if (nowMs - sinceMs >= quarantineMs && !(await this.#existsAtServer(name))) gone.push(name);
     }
     return gone;
   }
 
-  async function existsAtServer(name: string): Promise<boolean> {
+  async #existsAtServer(name: string): Promise<boolean> {
     try {
-      await context.client.get(nodeType, { name });
+      await this.#context.client.get(nodeType, { name });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -62,43 +87,29 @@ export async function runPodGarbageCollectorController(
     }
   }
 
-  function orphaned(): PodCondition {
+  #orphaned(): PodCondition {
     return {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'DeletionByPodGC',
       message: 'PodGC: node no longer exists',
-      lastTransitionTime: formatTime(clock.now()),
+      lastTransitionTime: formatTime(this.#context.clock.now()),
     };
   }
 
-  async function remove(pod: Pod, condition?: PodCondition): Promise<void> {
+  async #remove(pod: Pod, condition?: PodCondition): Promise<void> {
+    const { client, log } = this.#context;
     const { namespace, name = '', uid } = pod.metadata;
     try {
       if (mustFailFirst(pod)) {
         const status = { phase: 'Failed', ...(condition ? { conditions: [condition] } : {}) };
         const body = { metadata: { uid }, status };
-        await context.client.patch(
-          podType,
-          { namespace, name },
-          { type: 'strategic', body },
-          { subresource: 'status' },
-        );
+        await client.patch(podType, { namespace, name }, { type: 'strategic', body }, { subresource: 'status' });
       }
-      await context.client.delete(podType, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+      await client.delete(podType, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
     } catch (error) {
       if (isNotFound(error)) return;
-      context.log.warn('removing a pod failed', { pod: `${namespace}/${name}`, error: messageOf(error) });
+      log.warn('removing a pod failed', { pod: `${namespace}/${name}`, error: messageOf(error) });
     }
-  }
-
-  try {
-    await Promise.all([pods.whenSynced(signal), nodes.whenSynced(signal)]);
-    while (!signal.aborted) {
-      await collect().catch((error) => context.log.error('pod garbage collection failed', { error: messageOf(error) }));
-      await sleep(clock, periodMs, signal);
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
   }
 }

@@ -26,7 +26,11 @@ test('a Secret made for an account gets token, certificate and namespace, and go
   const made = cluster.api.find(secrets, 'a/s');
   const text = (key: string) => Buffer.from(made?.data?.[key] ?? '', 'base64').toString();
   assert.deepEqual([text('ca.crt'), text('namespace')], ['PEM', 'a']);
-  assert.deepEqual(JSON.parse(text('token')), { namespace: 'a', serviceAccount: { name: 'robot', uid }, secretName: 's' });
+  assert.deepEqual(JSON.parse(text('token')), {
+    namespace: 'a',
+    serviceAccount: { name: 'robot', uid },
+    secretName: 's',
+  });
   assert.equal(made?.metadata.annotations?.['kubernetes.io/service-account.uid'], uid);
   await cluster.client.delete(serviceAccounts, { namespace: 'a', name: 'robot' });
   await cluster.settle();

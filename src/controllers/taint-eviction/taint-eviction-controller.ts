@@ -7,7 +7,8 @@ import { keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
+import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
+import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
 import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
 import { semanticEqual } from '../shared/semantic-equal.ts';
@@ -66,6 +67,16 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
     waitFor: [nodes, pods],
     reconcile,
   });
+  follow(controller, { nodes, pods }, schedules);
+  await controller.run();
+}
+
+/** Wakes the Pods of Nodes whose NoExecute taints change, and Pods that land on or change under such taints. */
+function follow(
+  controller: Controller,
+  { nodes, pods }: { readonly nodes: Informer<Node>; readonly pods: Informer<Pod> },
+  schedules: Map<string, Schedule>,
+): void {
   const isTainted = (node: Node | undefined) =>
     node?.spec.taints?.some(({ effect }) => effect === 'NoExecute') ?? false;
   const wakePods = (node: Node) => {
@@ -96,5 +107,4 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
     },
     deleted: (pod) => void schedules.delete(keyOf(pod)),
   });
-  await controller.run();
 }

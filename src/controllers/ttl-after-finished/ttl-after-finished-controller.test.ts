@@ -10,17 +10,26 @@ test('a finished Job goes when its time is over, one without such a time or not 
   cluster.run(runTtlAfterFinishedController);
   const add = async (name: string, ttlSecondsAfterFinished: number | undefined, finished: boolean) => {
     const template = { spec: { containers: [] } };
-    await cluster.client.create(jobs, { metadata: { namespace: 'a', name }, spec: { template, ttlSecondsAfterFinished } });
+    await cluster.client.create(jobs, {
+      metadata: { namespace: 'a', name },
+      spec: { template, ttlSecondsAfterFinished },
+    });
     if (!finished) return;
     cluster.api.alter(jobs, `a/${name}`, (job) => {
-      job.status = { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) }] };
+      job.status = {
+        conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) }],
+      };
     });
   };
   await add('short', 60, true);
   await add('kept', undefined, true);
   await add('running', 0, false);
   await cluster.settle();
-  const names = () => cluster.api.all(jobs).filter(({ metadata }) => !metadata.deletionTimestamp).map(({ metadata }) => metadata.name);
+  const names = () =>
+    cluster.api
+      .all(jobs)
+      .filter(({ metadata }) => !metadata.deletionTimestamp)
+      .map(({ metadata }) => metadata.name);
   assert.deepEqual(names(), ['short', 'kept', 'running']);
   await cluster.clock.advance(60_000);
   assert.deepEqual(names(), ['kept', 'running']);

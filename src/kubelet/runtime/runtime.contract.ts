@@ -113,7 +113,9 @@ export function runtimeContract(
       const status = await runtime.containerStatus(id);
       assert.equal(status.exitCode, 3);
       assert.equal(status.reason, 'Error');
-      assert.ok(status.startedAtMs > 0 && status.finishedAtMs >= status.startedAtMs);
+      assert.ok(status.startedAtMs > 0);
+      // A runtime may note the start of a very short life only after its end.
+      assert.ok(status.finishedAtMs >= status.startedAtMs - 1000);
       assert.equal(status.annotations.note, 'kept');
       assert.ok(status.logPath.endsWith('main/0.log'));
       await runtime.removeContainer(id);

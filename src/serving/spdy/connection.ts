@@ -53,6 +53,7 @@ export class SpdyConnection {
   /** Frames are handled one after the other: decompressing headers takes a turn. */
   #handling: Promise<void> = Promise.resolve();
   #sending: Promise<void> = Promise.resolve();
+  #draining: Promise<void> | undefined;
 
   constructor(socket: Duplex, head: Buffer, options: SpdyConnectionOptions) {
     this.#socket = socket;
@@ -186,18 +187,19 @@ export class SpdyConnection {
     // Bytes of a stream must not overtake its announcement.
     await this.#sending;
     if (this.#closed) return;
-    await new Promise<void>((resolve) => {
-      if (this.#socket.write(dataFrame(id, payload, fin))) resolve();
-      else {
-        const done = () => {
-          this.#socket.removeListener('drain', done);
-          this.#socket.removeListener('close', done);
-          resolve();
-        };
-        this.#socket.once('drain', done);
-        this.#socket.once('close', done);
-      }
+    if (this.#socket.write(dataFrame(id, payload, fin))) return;
+    // All streams wait for the same socket.
+    this.#draining ??= new Promise<void>((resolve) => {
+      const done = () => {
+        this.#draining = undefined;
+        this.#socket.removeListener('drain', done);
+        this.#socket.removeListener('close', done);
+        resolve();
+      };
+      this.#socket.once('drain', done);
+      this.#socket.once('close', done);
     });
+    await this.#draining;
   }
 }
 

@@ -1,0 +1,396 @@
+/** From kubectl through the API server to a kubelet and back, with real sockets; containers are processes of this machine. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { WebSocket, WebSocketServer } from 'ws';
+import { nodes, type Pod, services } from '../../api/gen/core-v1.ts';
+import { endpointSlices } from '../../api/gen/discovery-v1.ts';
+import { systemClock } from '../../base/clock.ts';
+import { runningPod, testKeys } from '../../kubelet/server/node.fixture.ts';
+import { processRuntime } from '../../kubelet/server/process-runtime.fixture.ts';
+import { type Dial, tcpDial } from '../../serving/dial.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import { call, kubectls, portForward, run, startTestCluster, type TestCluster } from './cluster.fixture.ts';
+
+const pods: Pod[] = [];
+const line = (second: number, stream: string, text: string) =>
+  `2026-01-01T00:00:0${second}.000000000Z ${stream} F ${text}\n`;
+/** Pods' addresses lead to loopback, since the tests have no Pods' network. */
+const dial: Dial = ({ host, port }, signal) =>
+  tcpDial({ clock: systemClock })({ host: host.startsWith('10.') ? '127.0.0.1' : host, port }, signal);
+const deniesCreate: Authorizer = {
+  name: 'test',
+  authorize: ({ user, info }) => ({
+    decision: user.name === 'reader' && info.verb === 'create' ? 'deny' : 'allow',
+    reason: '',
+  }),
+};
+
+/** Of the logs that the kubelet was asked for. */
+const logSignals: AbortSignal[] = [];
+let cluster: TestCluster;
+let directory: string;
+let backend: Server;
+let secureBackend: Server;
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'coracle-node-proxy-test-'));
+  await writeFile(join(directory, 'web-main'), line(1, 'stdout', 'hello') + line(2, 'stderr', 'problem'));
+  const runtime = processRuntime({ pods: () => pods, logPath: (id) => join(directory, id) });
+  cluster = await startTestCluster({
+    runtime,
+    pods,
+    onLog: (signal) => logSignals.push(signal),
+    proxy: { dial, authorizer: () => deniesCreate },
+  });
+  backend = createServer(serveBackend);
+  const upgrades = new WebSocketServer({ server: backend });
+  upgrades.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)));
+  const { certificatePem, keyPem } = testKeys().serving();
+  secureBackend = createTlsServer({ cert: certificatePem, key: keyPem }, serveBackend);
+  for (const server of [backend, secureBackend]) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }
+  const web = runningPod('web', [{ name: 'main' }]);
+  await addPod({ ...web, status: { ...web.status, podIP: '10.9.9.9', podIPs: [{ ip: '10.9.9.9' }] } });
+  await addPod(runningPod('two', [{ name: 'main' }, { name: 'side' }]));
+  await addPod({ ...runningPod('lost', [{ name: 'main' }]), spec: { containers: [{ name: 'main', image: 'a/b:1' }] } });
+});
+after(async () => {
+  await cluster.stop();
+  for (const server of [backend, secureBackend]) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await rm(directory, { recursive: true });
+});
+
+async function addPod(pod: Pod): Promise<void> {
+  pods.push(await cluster.addPod(pod));
+}
+
+const serveBackend: Parameters<typeof createServer>[1] = (request, response) => {
+  const { url = '', method, headers } = request;
+  if (url.startsWith('/redirect')) {
+    const { searchParams } = new URL(url, 'http://backend');
+    response.writeHead(302, { location: searchParams.get('to') ?? '' }).end();
+    return;
+  }
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    response.writeHead(url.startsWith('/teapot') ? 418 : 200, { 'set-cookie': ['a=1', 'b=2'], 'x-backend': 'yes' });
+    response.end(JSON.stringify({ url, method, headers, body: Buffer.concat(chunks).toString() }));
+  });
+};
+
+const podPath = (rest: string) => `/api/v1/namespaces/default/pods/${rest}`;
+const messageIn = ({ text }: { readonly text: string }) => JSON.parse(text).message as string;
+
+describe('logs', () => {
+  it('refuses what makes no sense, and names the choices', async () => {
+    const cases: [string, number, string][] = [
+      ['none/log', 404, 'pods "none" not found'],
+      ['two/log', 400, 'a container name must be specified for pod two, choose one of: [main side]'],
+      ['two/log?container=none', 400, 'container none is not valid for pod two'],
+      ['web/log?tailLines=x', 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+      [
+        'web/log?tailLines=-1&limitBytes=0',
+        422,
+        'PodLogOptions "web" is invalid: [tailLines: Invalid value: -1: must be greater than or equal to 0, limitBytes: Invalid value: 0: must be greater than 0]',
+      ],
+      ['web/log?previous=true', 400, 'previous terminated container "main" in pod "web" not found'],
+    ];
+    for (const [path, status, message] of cases) {
+      const answer = await call(cluster, podPath(path));
+      assert.deepEqual([answer.status, messageIn(answer)], [status, message], path);
+    }
+    assert.equal((await call(cluster, podPath('lost/log'))).status, 204);
+  });
+
+  it('ends a followed log at the kubelet when its reader goes', async () => {
+    await writeFile(join(directory, 'quiet-main'), line(1, 'stdout', 'first'));
+    await addPod(runningPod('quiet', [{ name: 'main' }]));
+    logSignals.length = 0;
+    const reader = new AbortController();
+    const first = await new Promise<string>((resolve, reject) => {
+      const onData = (text: string) => resolve(text);
+      call(cluster, podPath('quiet/log?follow=true'), { onData, signal: reader.signal }).catch(reject);
+    });
+    assert.equal(first, 'first\n');
+    const [signal] = logSignals;
+    assert.equal(signal?.aborted, false);
+    const ended = new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    reader.abort();
+    await ended;
+  });
+
+  it('tells that the kubelet cannot be reached', async () => {
+    const proxy: Dial = () => Promise.reject(new Error('dial tcp 10.0.0.1:10250: i/o timeout'));
+    const other = await startTestCluster({
+      runtime: processRuntime({ pods: () => [] }),
+      pods: [],
+      proxy: { dial: proxy },
+    });
+    try {
+      await other.addPod(runningPod('web', [{ name: 'main' }]));
+      const { status, text } = await call(other, podPath('web/log'));
+      assert.equal(status, 500);
+      assert.match(
+        messageIn({ text }),
+        /^Get "https:\/\/127\.0\.0\.1:\d+\/containerLogs\/default\/web\/main": dial tcp/,
+      );
+      const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
+      const exec = await call(other, podPath('web/exec?command=a&stdout=1'), { method: 'POST', headers });
+      assert.equal(messageIn(exec), 'error dialing backend: dial tcp 10.0.0.1:10250: i/o timeout');
+      const proxied = await call(other, '/api/v1/nodes/node-a:1/proxy/');
+      assert.equal(messageIn(proxied), 'address not allowed');
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('sessions', () => {
+  it('need an upgrade, a Pod on a node and a container', async () => {
+    const cases: [string, number, string][] = [
+      ['web/exec?command=a&stdout=1', 400, 'Upgrade request required'],
+      ['lost/exec?command=a&stdout=1', 400, 'pod lost does not have a host assigned'],
+      ['lost/portforward', 400, 'pod lost does not have a host assigned'],
+      ['two/attach?stdout=1', 400, 'a container name must be specified for pod two, choose one of: [main side]'],
+      ['none/exec', 404, 'pods "none" not found'],
+    ];
+    for (const [path, status, message] of cases) {
+      const answer = await call(cluster, podPath(path), { method: 'POST' });
+      assert.deepEqual([answer.status, messageIn(answer)], [status, message], path);
+    }
+  });
+
+  it('by WebSocket need the right to create, as by POST', async () => {
+    const { pki, apiServer } = cluster.controlPlane;
+    const open = (user: string) => {
+      const { certificatePem, keyPem } = pki.client(user, user, ['system:masters']);
+      const socket = new WebSocket(
+        `wss://127.0.0.1:${apiServer.port}${podPath('web/exec?command=echo&command=hi&stdout=1')}`,
+        ['v4.channel.k8s.io'],
+        { ca: pki.authority.certificatePem, cert: certificatePem, key: keyPem },
+      );
+      let heard = '';
+      socket.on('message', (data: Buffer) => {
+        if (data[0] === 1) heard += data.subarray(1).toString();
+      });
+      return new Promise<string>((resolve, reject) => {
+        socket.on('error', reject);
+        socket.on('close', () => resolve(heard));
+      });
+    };
+    assert.equal(await open('writer'), 'hi\n');
+    await assert.rejects(open('reader'), /403/);
+  });
+});
+
+for (const features of [[], ['ExtendWebSocketsToKubelet']]) {
+  const where = features.length > 0 ? 'at the kubelet' : 'at the API server';
+  describe(`kubectl, new protocols translated ${where}`, () => {
+    let target: TestCluster;
+    before(async () => {
+      const runtime = processRuntime({ pods: () => pods, logPath: (id) => join(directory, id) });
+      target = await startTestCluster({ runtime, pods, declaredFeatures: features });
+      await target.addPod(runningPod('web', [{ name: 'main' }]));
+    });
+    after(() => target.stop());
+
+    for (const [version, kubectl] of kubectls()) {
+      const use = (words: readonly string[], input?: string) =>
+        run(kubectl, ['--kubeconfig', target.kubeconfig, ...words], input);
+
+      it(`${version}: logs`, async () => {
+        const { code, stdout } = await use(['logs', 'web', '--tail=1', '--timestamps']);
+        assert.deepEqual([code, stdout], [0, '2026-01-01T00:00:02.000000000Z problem\n']);
+      });
+
+      it(`${version}: exec with input, both outputs and an exit code`, async () => {
+        const script = 'tr a-z A-Z; echo problem >&2; exit 3';
+        const { code, stdout, stderr } = await use(['exec', '-i', 'web', '--', 'sh', '-c', script], 'some input');
+        assert.deepEqual([code, stdout], [3, 'SOME INPUT']);
+        assert.equal(stderr, 'problem\ncommand terminated with exit code 3\n');
+      });
+
+      it(`${version}: exec of a container that does not run`, async () => {
+        const { code, stderr } = await use(['exec', 'web', '-c', 'none', '--', 'true']);
+        assert.equal(code, 1);
+        assert.match(stderr, /container none is not valid for pod web/);
+      });
+
+      it(`${version}: attach`, async () => {
+        const { code, stdout } = await use(['attach', '-i', 'web'], 'said\n');
+        assert.deepEqual([code, stdout], [0, 'said\n']);
+      });
+
+      it(`${version}: cp there and back`, async () => {
+        const there = join(directory, `there-${version}`);
+        const content = `${version} `.repeat(500_000);
+        await writeFile(`${there}.source`, content);
+        assert.equal((await use(['cp', `${there}.source`, `web:${there}`])).code, 0);
+        assert.equal((await use(['cp', `web:${there}`, `${there}.back`])).code, 0);
+        assert.equal(await readFile(`${there}.back`, 'utf8'), content);
+      });
+
+      it(`${version}: port-forward, several connections over one session`, async () => {
+        const words = ['--kubeconfig', target.kubeconfig, 'web', `:${portOf(backend)}`];
+        const { port, stop } = await portForward(kubectl, words);
+        try {
+          const paths = ['/a', '/b', '/c'];
+          const answers = await Promise.all(paths.map((path) => fetch(`http://127.0.0.1:${port}${path}`)));
+          const urls = await Promise.all(answers.map(async (answer) => ((await answer.json()) as { url: string }).url));
+          assert.deepEqual(urls, paths);
+        } finally {
+          await stop();
+        }
+      });
+    }
+  });
+}
+
+describe('proxy', () => {
+  const web = () => podPath(`web:${portOf(backend)}/proxy`);
+
+  it('passes on path, query, body and headers, but no credentials', async () => {
+    const headers = { authorization: 'Bearer secret', 'x-own': 'kept', 'content-type': 'text/plain', host: 'api.test' };
+    const answer = await call(cluster, `${web()}/a%20b/c/?x=1&y=%2F`, { method: 'PUT', headers, body: 'content' });
+    assert.deepEqual([answer.status, answer.headers['x-backend']], [200, 'yes']);
+    assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2']);
+    const seen = JSON.parse(answer.text);
+    assert.deepEqual([seen.url, seen.method, seen.body], ['/a%20b/c/?x=1&y=%2F', 'PUT', 'content']);
+    assert.equal(seen.headers.authorization, undefined);
+    assert.equal(seen.headers['x-own'], 'kept');
+    assert.equal(seen.headers.host, 'api.test');
+    assert.equal(seen.headers['x-forwarded-for'], '127.0.0.1');
+    assert.equal(seen.headers['x-forwarded-uri'], `${web()}/a%20b/c/`);
+  });
+
+  it('passes the answer back as it is', async () => {
+    assert.equal((await call(cluster, `${web()}/teapot`)).status, 418);
+    const head = await call(cluster, `${web()}/x`, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers['x-backend'], head.text], [200, 'yes', '']);
+  });
+
+  it('sends a browser below the slash', async () => {
+    const answer = await call(cluster, `${web()}?q=1`);
+    assert.deepEqual([answer.status, answer.headers.location], [301, `${web()}/?q=1`]);
+    assert.equal((await call(cluster, web(), { method: 'POST' })).status, 200);
+  });
+
+  it('leads redirects through itself', async () => {
+    const to = async (location: string) =>
+      (await call(cluster, `${web()}/redirect?to=${location}`, { headers: { host: 'api.test' } })).headers.location;
+    assert.equal(await to('/login/'), `${web()}/login/`);
+    assert.equal(await to(`http://10.9.9.9:${portOf(backend)}/x?y=1`), `${web()}/x?y=1`);
+    assert.equal(await to('https://api.test/x'), `https://api.test${web()}/x`);
+    assert.equal(await to('https://elsewhere.test/x'), 'https://elsewhere.test/x');
+    assert.equal(await to('beside'), 'beside');
+  });
+
+  it('speaks TLS to a Pod on request, without asking for its certificate', async () => {
+    const answer = await call(cluster, podPath(`https:web:${portOf(secureBackend)}/proxy/x`));
+    assert.equal(JSON.parse(answer.text).url, '/x');
+  });
+
+  it('passes upgrades on', async () => {
+    const { pki, apiServer } = cluster.controlPlane;
+    const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
+    const socket = new WebSocket(`wss://127.0.0.1:${apiServer.port}${web()}/socket`, {
+      ca: pki.authority.certificatePem,
+      cert: certificatePem,
+      key: keyPem,
+    });
+    const heard = await new Promise((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('open', () => socket.send('hi'));
+      socket.on('message', (data: Buffer) => resolve(data.toString()));
+    });
+    assert.equal(heard, 'echo hi');
+    socket.close();
+  });
+
+  it('tells what stands in the way', async () => {
+    const cases: [string, number, string][] = [
+      [
+        podPath('web:1/proxy/'),
+        503,
+        'error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused',
+      ],
+      [podPath('ftp:web:1/proxy/'), 400, 'invalid pod request "ftp:web:1"'],
+      [podPath('two/proxy/'), 400, 'address not allowed'],
+      ['/api/v1/nodes/none/proxy/', 404, 'nodes "none" not found'],
+      ['/api/v1/namespaces/default/services/none/proxy/', 404, 'endpoints "none" not found'],
+      ['/api/v1/namespaces/default/services/none:80/proxy/', 404, 'services "none" not found'],
+    ];
+    for (const [path, status, message] of cases) {
+      const answer = await call(cluster, path);
+      assert.deepEqual([answer.status, messageIn(answer)], [status, message], path);
+    }
+  });
+
+  it('finds a ready Pod behind a Service, by the name or number of its port', async () => {
+    const { admin } = cluster.controlPlane;
+    const path = (id: string) => `/api/v1/namespaces/default/services/${id}/proxy/x`;
+    await admin.create(services, {
+      metadata: { name: 'front', namespace: 'default' },
+      spec: { ports: [{ name: 'http', port: 80 }], selector: { app: 'web' } },
+    });
+    assert.equal(messageIn(await call(cluster, path('front'))), 'no endpoints available for service "front"');
+    const endpoint = (name: string, ip: string, ready: boolean) => ({
+      addresses: [ip],
+      conditions: { ready },
+      targetRef: { kind: 'Pod', name, namespace: 'default' },
+    });
+    await admin.create(endpointSlices, {
+      metadata: { name: 'front-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'front' } },
+      addressType: 'IPv4',
+      // One is not ready, one is no Pod of this name any more.
+      endpoints: [
+        endpoint('web', '10.9.9.9', true),
+        endpoint('two', '10.9.9.8', false),
+        endpoint('gone', '10.9.9.7', true),
+      ],
+      ports: [{ name: 'http', port: portOf(backend), protocol: 'TCP' }],
+    });
+    for (const id of ['front:http', 'front:80', 'http:front:80']) {
+      const answer = await call(cluster, path(id));
+      assert.equal(JSON.parse(answer.text).url, '/x', id);
+    }
+    const wrong = await call(cluster, path('front:81'));
+    assert.deepEqual([wrong.status, messageIn(wrong)], [503, 'no service port 81 found for service "front"']);
+    assert.equal(messageIn(await call(cluster, path('front:grpc'))), 'no endpoints available for service "front:grpc"');
+  });
+
+  it('reaches the kubelet of a node with the API server´s certificate', async () => {
+    const { admin } = cluster.controlPlane;
+    const { address } = cluster.kubelet;
+    const made = await admin.create(nodes, { metadata: { name: 'named' }, spec: {}, status: {} });
+    await admin.updateStatus(nodes, {
+      ...made,
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { kubeletEndpoint: { Port: address.port } },
+      },
+    });
+    assert.equal(messageIn(await call(cluster, '/api/v1/nodes/named/proxy/healthz')), 'address not allowed');
+    await admin.updateStatus(nodes, {
+      ...(await admin.get(nodes, { name: 'named' })),
+      status: {
+        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+        daemonEndpoints: { kubeletEndpoint: { Port: address.port } },
+      },
+    });
+    const untrusted = await call(cluster, '/api/v1/nodes/named/proxy/healthz');
+    assert.match(messageIn(untrusted), /x509: certificate is valid for node-a, 127\.0\.0\.1, not 10\.0\.0\.1$/);
+  });
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configMaps, pods, resourceQuotas } from '../../api/gen/core-v1.ts';
+import { inScope, namesAbout, usageOf } from '../../apiserver/admission/quota/usage.ts';
+import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { runResourceQuotaController } from './resourcequota-controller.ts';
+
+const evaluator = { usageOf, namesAbout, inScope };
+
+test('counts objects and what Pods ask for, and counts anew when they go', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
+  const { client } = cluster;
+  const hard = { pods: '5', 'requests.cpu': '2', 'count/configmaps': '3' };
+  await client.create(resourceQuotas, { metadata: { namespace: 'a', name: 'q' }, spec: { hard } });
+  const container = { name: 'c', image: 'i', resources: { requests: { cpu: '300m' } } };
+  for (const name of ['one', 'two'])
+    await client.create(pods, { metadata: { namespace: 'a', name }, spec: { containers: [container] } });
+  await client.create(pods, { metadata: { namespace: 'b', name: 'other' }, spec: { containers: [container] } });
+  await client.create(configMaps, { metadata: { namespace: 'a', name: 'c' } });
+  await cluster.settle();
+  await cluster.clock.advance(310_000);
+  const status = () => cluster.api.find(resourceQuotas, 'a/q')?.status;
+  assert.deepEqual(status(), { hard, used: { pods: '2', 'requests.cpu': '600m', 'count/configmaps': '1' } });
+  await client.delete(pods, { namespace: 'a', name: 'one' });
+  await cluster.settle();
+  assert.equal(status()?.used?.pods, '1');
+  cluster.api.alter(pods, 'a/two', (pod) => {
+    pod.status = { phase: 'Succeeded' };
+  });
+  await cluster.settle();
+  assert.equal(status()?.used?.['requests.cpu'], '0');
+  assert.deepEqual(cluster.complaints, []);
+});
+
+test('a quota with a scope counts what is within it', async () => {
+  await using cluster = new MemoryCluster();
+  await cluster.client.create(resourceQuotas, {
+    metadata: { namespace: 'a', name: 'q' },
+    spec: { hard: { pods: '5' }, scopes: ['BestEffort'] },
+  });
+  const asking = { name: 'c', image: 'i', resources: { requests: { cpu: '1' } } };
+  await cluster.client.create(pods, { metadata: { namespace: 'a', name: 'asking' }, spec: { containers: [asking] } });
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'a', name: 'modest' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  });
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
+  await cluster.settle();
+  assert.deepEqual(cluster.api.find(resourceQuotas, 'a/q')?.status?.used, { pods: '1' });
+});
