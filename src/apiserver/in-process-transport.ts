@@ -5,7 +5,7 @@
  */
 
 import { draft } from '../apimachinery/meta.ts';
-import { type Status, StatusError } from '../apimachinery/status.ts';
+import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 import { objectMediaType } from './encoding/media-types.ts';
@@ -43,7 +43,7 @@ class InProcessTransport implements Transport {
     await this.#turn();
     signal.throwIfAborted();
     if (this.#closed) throw closedError();
-    return contentOf(response);
+    return contentOf(request, response);
   }
 
   async *stream(
@@ -61,7 +61,7 @@ class InProcessTransport implements Transport {
       const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
       await this.#turn();
       if (response.body.kind !== 'watch') {
-        await contentOf(response);
+        await contentOf(request, response);
         return;
       }
       yield* framesOf(response.body.events as AsyncIterable<WatchFrame> & WithBatches, signal);
@@ -127,7 +127,7 @@ function bodyOf({ body }: TransportRequest): RequestBody {
 }
 
 /** The answer as a client of HTTP would have decoded it; failures are thrown. */
-async function contentOf({ status, headers, body }: ApiResponse): Promise<unknown> {
+async function contentOf({ method }: TransportRequest, { status, headers, body }: ApiResponse): Promise<unknown> {
   if (body.kind === 'object') {
     if (status >= 400) throw new StatusError(body.object as Status);
     return deepFreeze(body.object);
@@ -137,6 +137,8 @@ async function contentOf({ status, headers, body }: ApiResponse): Promise<unknow
   if (body.kind === 'bytes') chunks.push(...body.chunks);
   else if (body.kind === 'stream') for await (const chunk of body.chunks) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString('utf8');
+  if (status >= 400)
+    throw genericServerResponse({ code: status, method, serverMessage: text.trim(), unexpected: true });
   const json = headers['content-type']?.startsWith('application/json') ?? false;
   return json ? deepFreeze(JSON.parse(text)) : text;
 }

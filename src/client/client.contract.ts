@@ -142,6 +142,14 @@ function describeReads(client: () => Client): void {
     });
   });
 
+  test('a path that nobody serves is NotFound too, in the words of a client', async () => {
+    await assert.rejects(client().raw({ method: 'GET', path: '/nonsense' }), (error) => {
+      assert.ok(isNotFound(error));
+      assert.equal(messageOf(error), 'the server could not find the requested resource');
+      return true;
+    });
+  });
+
   test('lists choose by label, by field and by namespace', async () => {
     const set = unique('set');
     const elsewhere = unique('elsewhere');

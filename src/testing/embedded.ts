@@ -54,6 +54,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedC
     ...(options.controllers ? { controllers: options.controllers } : {}),
     ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
     ...(options.runtimeConfig ? { runtimeConfig: options.runtimeConfig } : {}),
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
   });
   const stop = async () => {
     await controlPlane.close();

@@ -9,7 +9,7 @@ import { parseLabelSelector } from '../apimachinery/labels.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { applyJsonPatch } from '../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../apimachinery/patch/merge-patch.ts';
-import { alreadyExists, badRequest, conflict, expired, notFound } from '../apimachinery/status.ts';
+import { alreadyExists, badRequest, conflict, expired, genericServerResponse, notFound } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
@@ -324,6 +324,7 @@ function targetOf(path: string): Target {
     parts.splice(0, 2);
   }
   const [resource = '', name = '', ...rest] = parts;
+  if (resource === '') throw genericServerResponse({ code: 404, method: '' });
   const collection = `/${[...root, resource].join('/')}`;
   return { collection, group: core ? '' : root[1]!, resource, namespace, name, subresource: rest.join('/') };
 }

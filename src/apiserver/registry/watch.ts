@@ -95,6 +95,8 @@ function representationFor({ environment, resource, reply }: Operation): Represe
 }
 
 function endInTime({ environment, request, storage }: Operation, watcher: CacheWatcher, options: ListOptions): void {
+  // A version from before what is remembered ended it already.
+  if (watcher.ended) return;
   const { clock, random } = environment;
   const seconds = options.timeoutSeconds || minimumTimeoutSeconds * (1 + random.next());
   const cancel = () => watcher.cancel();

@@ -12,12 +12,11 @@ export async function setFinalizer<T extends KubeObject>(
   finalizer: string,
   present: boolean,
 ): Promise<void> {
-  const { namespace, name = '', resourceVersion, finalizers = [] } = object.metadata;
+  const { finalizers = [] } = object.metadata;
   if (finalizers.includes(finalizer) === present) return;
   const next = present ? [...finalizers, finalizer] : finalizers.filter((other) => other !== finalizer);
   try {
-    const body = { metadata: { resourceVersion, finalizers: next } };
-    await client.patch(type, { namespace, name }, { type: 'merge', body });
+    await client.update(type, { ...object, metadata: { ...object.metadata, finalizers: next } });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

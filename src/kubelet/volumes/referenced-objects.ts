@@ -9,7 +9,7 @@ import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client, ObjectList } from '../../client/client.ts';
 
 export interface ReferencedObjectsOptions {
   readonly client: Client;
@@ -117,14 +117,13 @@ export class ReferencedObjects {
       entry.value = Promise.resolve(value);
       onChange([...entry.holders]);
     };
+    const fieldSelector = `metadata.name=${name}`;
+    let resourceVersion = first.metadata.resourceVersion;
     while (!signal.aborted && current) {
       try {
-        const selection = {
-          namespace,
-          fieldSelector: `metadata.name=${name}`,
-          resourceVersion: current.metadata.resourceVersion,
-        };
-        for await (const event of client.watch(typeOf(kind), { ...selection, allowWatchBookmarks: true, signal })) {
+        const watch = { namespace, fieldSelector, resourceVersion, allowWatchBookmarks: true, signal };
+        for await (const event of client.watch(typeOf(kind), watch)) {
+          resourceVersion = event.object.metadata.resourceVersion;
           if (event.type === 'BOOKMARK') continue;
           changed(event.type === 'DELETED' ? undefined : event.object);
           if (!current) break;
@@ -134,15 +133,20 @@ export class ReferencedObjects {
           log.debug('watch of a referenced object ended', { kind, namespace, name, error: messageOf(error) });
       }
       if (signal.aborted || !current) break;
-      // The watch ended, for its time was up or the server is away: look afresh.
-      const fresh: ConfigMap | Secret | undefined | 'unreachable' = await this.#fetch(
-        kind,
-        namespace,
-        name,
-        signal,
-      ).catch(() => 'unreachable' as const);
-      if (fresh === 'unreachable') await sleep(clock, retryMs, signal).catch(() => undefined);
-      else if (fresh?.metadata.resourceVersion !== current.metadata.resourceVersion) changed(fresh);
+      try {
+        // The watch ended, for its time was up or the server is away: look afresh. The list's version can be watched from; the
+        // object's own may be from before the server remembers.
+        const list: ObjectList<ConfigMap | Secret> = await client.list(typeOf(kind), {
+          namespace,
+          fieldSelector,
+          signal,
+        });
+        const [fresh] = list.items;
+        if (fresh?.metadata.resourceVersion !== current.metadata.resourceVersion) changed(fresh);
+        resourceVersion = list.resourceVersion;
+      } catch {
+        await sleep(clock, retryMs, signal).catch(() => undefined);
+      }
     }
     entry.isFollowed = false;
     entry.value = undefined;
