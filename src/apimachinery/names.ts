@@ -123,10 +123,10 @@ const qualifiedNameRule =
 
 /** `name` or `example.com/name`: keys of labels and annotations, finalizers, resource names. */
 export function qualifiedName(value: string): string[] {
-  const rule = regexMessage(qualifiedNameRule, qualifiedNameFormat, 'MyName', 'my.name', '123-abc');
+  const rule = () => regexMessage(qualifiedNameRule, qualifiedNameFormat, 'MyName', 'my.name', '123-abc');
   const parts = value.split('/');
   if (parts.length > 2) {
-    return [`a valid label key ${rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+    return [`a valid label key ${rule()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
   const messages: string[] = [];
   const name = parts.at(-1)!;
@@ -137,7 +137,7 @@ export function qualifiedName(value: string): string[] {
   }
   if (name === '') messages.push(`name part ${emptyMessage}`);
   else if (byteLength(name) > labelValueMaxLength) messages.push(`name part ${maxBytesMessage(labelValueMaxLength)}`);
-  if (!patterns.qualifiedName.test(name)) messages.push(`name part ${rule}`);
+  if (!patterns.qualifiedName.test(name)) messages.push(`name part ${rule()}`);
   return messages;
 }
 

@@ -99,10 +99,7 @@ test('it is ready when it says so: over TLS, with the default ServiceAccount, an
   await using cluster = await startControlPlane();
   const { client: remote, close } = await httpsClient(cluster.kubeconfig);
   assert.equal(await remote.raw({ method: 'GET', path: '/readyz' }), 'ok');
-  assert.equal(
-    (await remote.get(serviceAccounts, { namespace: 'default', name: 'default' })).metadata.name,
-    'default',
-  );
+  assert.equal((await remote.get(serviceAccounts, { namespace: 'default', name: 'default' })).metadata.name, 'default');
   await remote.create(deployments, deployment(3));
   const made = await podsOf(cluster.client, (seen) => seen.length === 3);
   assert.ok(made.every(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'ReplicaSet'));
@@ -268,7 +265,15 @@ describe('an embedded control plane', () => {
         return (await promisify(execFile)(path, words, { env, timeout: 60_000 })).stdout;
       };
       assert.equal(await kubectl('create', 'namespace', namespace), `namespace/${namespace} created\n`);
-      const made = await kubectl('-n', namespace, 'create', 'deployment', 'web', '--image=example.com/web', '--replicas=2');
+      const made = await kubectl(
+        '-n',
+        namespace,
+        'create',
+        'deployment',
+        'web',
+        '--image=example.com/web',
+        '--replicas=2',
+      );
       assert.equal(made, 'deployment.apps/web created\n');
       const waiting = '--for=jsonpath={.status.replicas}=2';
       assert.equal(
@@ -333,7 +338,8 @@ describe('an embedded control plane', () => {
       metadata: { name: 'all-secrets', namespace: 'default' },
       rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
     };
-    const message = /^roles\.rbac\.authorization\.k8s\.io "all-secrets" is forbidden: user "editor" \(groups=\["system:authenticated"\]\) is attempting to grant RBAC permissions not currently held:\n\{APIGroups:\[""\], Resources:\["secrets"\], Verbs:\["get"\]\}$/;
+    const message =
+      /^roles\.rbac\.authorization\.k8s\.io "all-secrets" is forbidden: user "editor" \(groups=\["system:authenticated"\]\) is attempting to grant RBAC permissions not currently held:\n\{APIGroups:\[""\], Resources:\["secrets"\], Verbs:\["get"\]\}$/;
     // Until the right to make roles has arrived the refusal is another one.
     await inTime(() => refused(editor.create(roles, role), 403, message));
   });
@@ -454,7 +460,11 @@ describe('an embedded control plane', () => {
     test('it has one Lease, and tokens only for Pods that run on it', async () => {
       const lease = (name: string) => ({ metadata: { name, namespace: 'kube-node-lease' }, spec: {} });
       await kubelet.create(leases, lease('mine'));
-      await refused(kubelet.create(leases, lease('other')), 403, /can only access node lease with the same name as the requesting node/);
+      await refused(
+        kubelet.create(leases, lease('other')),
+        403,
+        /can only access node lease with the same name as the requesting node/,
+      );
       const request = { spec: { audiences: ['https://kubernetes.default.svc.cluster.local'] } };
       const account = { namespace: 'default', name: 'default' };
       await refused(

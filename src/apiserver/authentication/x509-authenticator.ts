@@ -38,6 +38,16 @@ export function certificateVerifier(options: {
   let trusted: { readonly text: string; readonly roots: readonly Certificate[] } = { text: '', roots: [] };
   /** Signatures do not become invalid, only time passes: of each chain seen the certificates, whose dates are looked at again. */
   const verified = new Map<string, readonly Certificate[]>();
+  /** A connection shows the same chain with every request, and need not have it hashed again. */
+  const keys = new WeakMap<readonly Buffer[], string>();
+  const keyOf = (chain: readonly Buffer[]) => {
+    let key = keys.get(chain);
+    if (key === undefined) {
+      key = chain.map((der) => createHash('sha256').update(der).digest('base64')).join(' ');
+      keys.set(chain, key);
+    }
+    return key;
+  };
 
   return {
     verify(chain) {
@@ -47,7 +57,7 @@ export function certificateVerifier(options: {
         verified.clear();
       }
       const nowMs = clock.now();
-      const key = chain.map((der) => createHash('sha256').update(der).digest('base64')).join(' ');
+      const key = keyOf(chain);
       const known = verified.get(key);
       if (known?.every(({ notBeforeMs, notAfterMs }) => nowMs >= notBeforeMs && nowMs <= notAfterMs)) return known[0]!;
       const [leaf, ...intermediates] = chain.map(parseCertificate);

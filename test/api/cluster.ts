@@ -1,0 +1,109 @@
+/** A control plane in its whole composition on a free port, over memory or LMDB, whose keys the test holds in its hands. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KubeObject } from '../../src/apimachinery/meta.ts';
+import type { ApiStore } from '../../src/apiserver/index.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { type KeyFiles, keysInMemory } from '../../src/cluster/cluster-pki.ts';
+import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane.ts';
+import { type CertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
+import { systemKeys } from '../../src/pki/keys.ts';
+import { bufferCodec, openLmdbStore } from '../../src/storage/lmdb/lmdb-store.ts';
+import { memoryStore } from '../../src/storage/memory/memory-store.ts';
+import type { Endpoint } from './wire.ts';
+
+export type StoreName = 'memory' | 'LMDB';
+
+/** What outlives a control plane over LMDB. */
+export interface ClusterData {
+  readonly path: string;
+  readonly keyFiles: KeyFiles;
+  remove(): void;
+}
+
+export interface OpenClusterOptions {
+  readonly storeName?: StoreName;
+  /** Kept when the control plane is closed. Only with LMDB. */
+  readonly data?: ClusterData;
+  readonly requestTimeoutMs?: number;
+  readonly port?: number;
+  readonly log?: Log;
+}
+
+export interface OpenCluster {
+  readonly controlPlane: ControlPlane;
+  readonly store: ApiStore;
+  readonly url: string;
+  readonly port: number;
+  /** PEM of the cluster's authority. */
+  readonly ca: string;
+  /** The server as the administrator reaches it. */
+  readonly admin: Endpoint & { readonly cert: string; readonly key: string };
+  /** The server as this user reaches it. */
+  as(user: string, options?: CertificateOptions): Endpoint & { readonly cert: string; readonly key: string };
+  close(): Promise<void>;
+}
+
+export interface CertificateOptions {
+  readonly groups?: readonly string[];
+  /** Whose signature it bears; default the cluster's own authority. */
+  readonly authority?: CertificateAuthority;
+  readonly usages?: readonly ('client auth' | 'server auth')[];
+  /** When it is made, in days from now; it is valid for one. */
+  readonly madeInDays?: number;
+}
+
+export function clusterData(): ClusterData {
+  const path = mkdtempSync(join(tmpdir(), 'coracle-api-test-'));
+  return { path, keyFiles: keysInMemory(), remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export async function openCluster(options: OpenClusterOptions = {}): Promise<OpenCluster> {
+  const { storeName = 'memory', data = clusterData(), requestTimeoutMs, port = 0, log = silentLog } = options;
+  const store = await openStore(storeName, data.path);
+  const controlPlane = await startControlPlane({
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    keys: systemKeys,
+    keyFiles: data.keyFiles,
+    log,
+    listen: [{ host: '127.0.0.1', port }],
+    serviceCidrs: ['10.96.0.0/16'],
+    clusterCidrs: ['10.244.0.0/16'],
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+  });
+  const { url, pki } = controlPlane;
+  const ca = pki.authority.certificatePem;
+  const as: OpenCluster['as'] = (commonName, { groups, authority = pki.authority, usages, madeInDays = 0 } = {}) => {
+    const clock = { ...systemClock, now: () => systemClock.now() + madeInDays * 86_400_000 };
+    const { certificatePem: cert, keyPem: key } = issueCertificate(
+      { ...authority, sources: { ...authority.sources, clock } },
+      { commonName, organizations: groups ?? [], usages: usages ?? ['client auth'], days: 1 },
+    );
+    return { url, ca, cert, key };
+  };
+  return {
+    controlPlane,
+    store,
+    url,
+    port: Number(new URL(url).port),
+    ca,
+    admin: as('admin', { groups: ['system:masters'] }),
+    as,
+    async close() {
+      await controlPlane.close();
+      await store.store.close();
+      if (!options.data) data.remove();
+    },
+  };
+}
+
+async function openStore(name: StoreName, path: string): Promise<ApiStore> {
+  const clock = systemClock;
+  if (name === 'memory') return { kind: 'objects', store: memoryStore<KubeObject>({ clock }) };
+  return { kind: 'bytes', store: await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog }) };
+}
