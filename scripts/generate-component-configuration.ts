@@ -1,0 +1,82 @@
+/**
+ * Derives the fields of the scheduler's and the proxy's configuration files, with all types they refer to, into
+ * `src/cluster/gen/component-configuration.ts`. `--check` fails when the file on disk is not what would be written.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+interface Field {
+  readonly name: string;
+  readonly type: string;
+  readonly inline?: boolean;
+  readonly list?: boolean;
+  readonly map?: boolean;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+}
+
+const root = resolve(import.meta.dirname, '..');
+const facts = JSON.parse(readFileSync(resolve(root, 'facts/v1.36/component-config.json'), 'utf8')) as {
+  readonly types: Readonly<Record<string, { readonly fields: readonly Field[] }>>;
+};
+const roots = ['kubescheduler/v1.KubeSchedulerConfiguration', 'kubeproxy/v1alpha1.KubeProxyConfiguration'];
+const shortName = (type: string) => type.replace(/^.*\./, '');
+
+function fieldsOf(type: string): readonly Field[] {
+  return (facts.types[type]?.fields ?? []).flatMap((field) =>
+    field.inline ? fieldsOf(field.type.replace(/^ref:/, '')) : [field],
+  );
+}
+
+const tables = new Map<string, readonly Field[]>();
+function walk(type: string): void {
+  if (tables.has(type)) return;
+  const fields = fieldsOf(type);
+  tables.set(type, fields);
+  for (const field of fields) if (field.type.startsWith('ref:')) walk(field.type.slice(4));
+}
+for (const type of roots) walk(type);
+
+const rows = [...tables].map(([type, fields]) => {
+  const lines = fields.map(({ name, type: kind, list, map, default: initial, enum: values }) => {
+    const row = {
+      kind: kind.startsWith('ref:') ? 'object' : kind,
+      ...(kind.startsWith('ref:') ? { type: shortName(kind) } : {}),
+      ...(list ? { list: true } : {}),
+      ...(map ? { map: true } : {}),
+      ...(initial === undefined ? {} : { default: initial }),
+      ...(values === undefined ? {} : { values }),
+    };
+    return `    ${name}: ${JSON.stringify(row)},`;
+  });
+  return `  ${shortName(type)}: {\n${lines.join('\n')}\n  },`;
+});
+const text = `/** Fields of configuration files. Derived from facts/ by scripts/generate-component-configuration.ts: change the facts, not this file. */
+export interface FileField {
+  readonly kind: string;
+  /** Of an object: the name of its own table. */
+  readonly type?: string;
+  readonly list?: boolean;
+  readonly map?: boolean;
+  readonly default?: unknown;
+  readonly values?: readonly string[];
+}
+
+export const configurationTypes: Readonly<Record<string, Readonly<Record<string, FileField>>>> = {
+${rows.join('\n')}
+};
+`;
+const path = resolve(root, 'src/cluster/gen/component-configuration.ts');
+if (process.argv.includes('--check')) {
+  let current = '';
+  try {
+    current = readFileSync(path, 'utf8');
+  } catch {}
+  if (current !== text) {
+    console.error(`${path} is not current: run node scripts/generate-component-configuration.ts`);
+    process.exit(1);
+  }
+} else {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}

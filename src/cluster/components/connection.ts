@@ -1,0 +1,72 @@
+/** How a component of its own process reaches the API server, and who it is there: a kubeconfig, or the Pod it runs in. */
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
+import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
+import { fileToken, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
+import { createClient } from '../../client/typed-client.ts';
+import { CommandError } from '../command-error.ts';
+import { versions } from '../versions.ts';
+import type { ComponentEnvironment } from './component.ts';
+
+export interface ConnectionFlags {
+  readonly kubeconfig: string | undefined;
+  /** `--master`: another address for the server. */
+  readonly master?: string | undefined;
+}
+
+export interface Connection extends AsyncDisposable {
+  readonly client: Client;
+  readonly options: HttpTransportOptions;
+}
+
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+export async function connect(
+  name: string,
+  flags: ConnectionFlags,
+  environment: ComponentEnvironment,
+): Promise<Connection> {
+  const base = await optionsFor(flags, environment);
+  return connectionOf({
+    ...base,
+    ...(flags.master ? { server: flags.master } : {}),
+    userAgent: `${name}/${versions.kubernetes}`,
+  });
+}
+
+export function connectionOf(options: HttpTransportOptions): Connection {
+  const transport: HttpTransport = createHttpTransport(options);
+  return { client: createClient(transport), options, [Symbol.asyncDispose]: () => transport.close() };
+}
+
+async function optionsFor(flags: ConnectionFlags, environment: ComponentEnvironment): Promise<HttpTransportOptions> {
+  const { clock, machine } = environment;
+  const reading = { clock, readFile: (path: string) => readFile(path, 'utf8') };
+  const { kubeconfig } = flags;
+  if (kubeconfig) {
+    try {
+      const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
+      return await transportOptions(config, reading);
+    } catch (error) {
+      throw new CommandError(`--kubeconfig ${kubeconfig}: ${messageOf(error)}`, 'Give a kubeconfig of the cluster.');
+    }
+  }
+  const host = machine.environment.KUBERNETES_SERVICE_HOST;
+  const port = machine.environment.KUBERNETES_SERVICE_PORT;
+  if (host && port && existsSync(`${serviceAccountFolder}/token`)) {
+    return {
+      server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      clock,
+      tls: { ca: readFileSync(`${serviceAccountFolder}/ca.crt`, 'utf8') },
+      token: fileToken(`${serviceAccountFolder}/token`, reading),
+    };
+  }
+  if (flags.master) return { server: flags.master, clock };
+  throw new CommandError(
+    'invalid configuration: no configuration has been provided.',
+    'Say how to reach the API server with --kubeconfig.',
+  );
+}
