@@ -29,6 +29,14 @@ export const notPositiveMessage = 'must be greater than zero';
 export const notIntegerMessage = 'must be an integer';
 export const largestInt32 = 2147483647;
 
+/**
+ * An object as upstream's messages show it: in JSON of its server's own types, whose fields are in capitals and all there. Call it
+ * with those fields, in order; what is absent is shown as null.
+ */
+export function shown(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? null]));
+}
+
 /** Messages of a rule of `names.ts` as errors of a value. */
 export function refused(at: FieldPath, value: unknown, messages: readonly string[]): FieldError[] {
   return messages.map((message) => invalid(at, value, message));

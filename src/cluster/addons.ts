@@ -9,6 +9,7 @@ import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Client } from '../client/client.ts';
+import { nodeCertificateBindings, servingApproverRole } from '../controllers/certificatesigningrequest/rights.ts';
 
 /** User that a node's name server calls the API as. */
 export const nameServerUser = 'system:kube-dns';
@@ -40,6 +41,8 @@ export async function ensureAddons(client: Client, options: { readonly serviceCi
     roleRef: { apiGroup: group, kind: 'ClusterRole', name },
     subjects: [subject],
   });
+  await ensure(client, clusterRoles, servingApproverRole);
+  for (const binding of nodeCertificateBindings) await ensure(client, clusterRoleBindings, binding);
   // Each node's name server announces itself in an EndpointSlice of its own.
   await ensure(client, roles, {
     metadata: { name, namespace: 'kube-system', labels: bootstrapping },

@@ -2,6 +2,7 @@
  * The control plane in one process: the API server, and beside it the controllers and the scheduler, which call it directly, each as
  * its own user with its own rights. Over a store of the caller's; what lasts is in the store and in the key files.
  */
+import { inScope, namesAbout, usageOf } from '../apiserver/admission/quota/usage.ts';
 import type { ApiStore } from '../apiserver/index.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -120,6 +121,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       rootCA: pki.authority.certificatePem,
       signLegacyToken: (claims) => legacyTokens.sign(claims),
       certificateAuthority: pki.authority,
+      quotaEvaluator: { usageOf, namesAbout, inScope },
       nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
       // One API server: nobody else can still be creating in a namespace that is going.
       namespaceDeletionGraceMs: 0,

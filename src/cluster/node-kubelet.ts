@@ -31,15 +31,18 @@ export async function runNodeKubelet(
     : simulatedKubelet(options, context, { port, host }));
   const { startKubeletServer } = await import('../kubelet/server/kubelet-server.ts');
   const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
-  const server = await startKubeletServer(viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }), {
-    listen: { host, port },
-    tls: { certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) },
-    authenticate: delegatedAuthentication({ clock, clientAuthorities: () => pki('ca.crt'), tokenReviews: client }),
-    authorize: delegatedAuthorization({ client, clock }),
-    clock,
-    log,
-    ...(runtime ? { systemLogDirectory: '/var/log' } : {}),
-  });
+  const server = await startKubeletServer(
+    viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }),
+    {
+      listen: { host, port },
+      tls: { certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) },
+      authenticate: delegatedAuthentication({ clock, clientAuthorities: () => pki('ca.crt'), tokenReviews: client }),
+      authorize: delegatedAuthorization({ client, clock }),
+      clock,
+      log,
+      ...(runtime ? { systemLogDirectory: '/var/log' } : {}),
+    },
+  );
   try {
     await kubelet.done;
     if (!signal.aborted) throw new Error('the kubelet ended');
@@ -106,7 +109,13 @@ async function realKubelet(
     configuration: { ...defaultConfiguration, ...configuration },
     imageDirectory: directory.containerdRoot,
   });
-  return startKubelet(context, { nodeName: config.nodeName, version: config.version, runtime: runtime.connection, host, configuration });
+  return startKubelet(context, {
+    nodeName: config.nodeName,
+    version: config.version,
+    runtime: runtime.connection,
+    host,
+    configuration,
+  });
 }
 
 function clusterConfiguration({ config }: NodeProcessOptions): Partial<KubeletConfiguration> {

@@ -18,6 +18,7 @@ import { runEndpointSliceController } from './endpointslice/endpointslice-contro
 import { runEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
 import { runEphemeralVolumeController } from './ephemeral-volume/ephemeral-volume-controller.ts';
 import { runGarbageCollectorController } from './garbage-collector/garbage-collector-controller.ts';
+import { runHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 import { runJobController } from './job/job-controller.ts';
 import { runNamespaceController } from './namespace/namespace-controller.ts';
 import { runNodeIpamController } from './node-ipam/node-ipam-controller.ts';
@@ -108,6 +109,12 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   plain('persistentvolume-binder-controller', 'persistent-volume-binder', runPersistentVolumeBinderController),
   plain('ephemeral-volume-controller', 'ephemeral-volume-controller', runEphemeralVolumeController),
   plain('persistentvolume-protection-controller', 'pv-protection-controller', runPersistentVolumeProtectionController),
+  of('horizontal-pod-autoscaler-controller', 'horizontal-pod-autoscaler', (context, { autoscaling, workers }) =>
+    runHorizontalPodAutoscalerController(context, {
+      ...autoscaling,
+      workers: workers?.['horizontal-pod-autoscaler-controller'],
+    }),
+  ),
   of('resourcequota-controller', 'resourcequota-controller', async (context, { quotaEvaluator, workers }) => {
     if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
     await runResourceQuotaController(context, {

@@ -10,6 +10,7 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import type { FlagDefinition } from '../serving/flags.ts';
 import type { CertificateSigningOptions } from './certificatesigningrequest/signing-controller.ts';
 import { flags } from './gen/flags.ts';
+import type { HorizontalPodAutoscalerOptions } from './horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 import type { NodeIpamOptions } from './node-ipam/node-ipam-controller.ts';
 import type { NodeLifecycleOptions } from './node-lifecycle/node-lifecycle-controller.ts';
 import type { QuotaEvaluator } from './resourcequota/resourcequota-controller.ts';
@@ -33,6 +34,7 @@ export interface ControllerManagerOptions {
   readonly nodeLifecycle?: NodeLifecycleOptions | undefined;
   /** How much of a quota each object takes, as admission counts it; absent: quotas' statuses are not kept. */
   readonly quotaEvaluator?: QuotaEvaluator | undefined;
+  readonly autoscaling?: Omit<HorizontalPodAutoscalerOptions, 'workers'> | undefined;
   readonly terminatedPodThreshold?: number | undefined;
   readonly maxEndpointsPerSlice?: number | undefined;
   readonly garbageCollection?: boolean | undefined;
@@ -112,6 +114,13 @@ export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): 
       secondaryEvictionRate: number('secondary-node-eviction-rate'),
       largeClusterThreshold: number('large-cluster-size-threshold'),
       unhealthyThreshold: number('unhealthy-zone-threshold'),
+    },
+    autoscaling: {
+      syncPeriodMs: milliseconds('horizontal-pod-autoscaler-sync-period'),
+      tolerance: number('horizontal-pod-autoscaler-tolerance'),
+      downscaleStabilizationMs: milliseconds('horizontal-pod-autoscaler-downscale-stabilization'),
+      cpuInitializationMs: milliseconds('horizontal-pod-autoscaler-cpu-initialization-period'),
+      initialReadinessDelayMs: milliseconds('horizontal-pod-autoscaler-initial-readiness-delay'),
     },
     terminatedPodThreshold: number('terminated-pod-gc-threshold'),
     maxEndpointsPerSlice: number('max-endpoints-per-slice'),

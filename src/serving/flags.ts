@@ -96,11 +96,7 @@ function readValue(definition: FlagDefinition, text: string, earlier: unknown): 
     return Number(text);
   }
   if (type === 'duration') {
-    try {
-      parseDuration(text);
-    } catch (error) {
-      throw bad(error instanceof Error ? error.message : String(error));
-    }
+    if (parseDuration(text) === undefined) throw bad(`time: invalid duration ${JSON.stringify(text)}`);
     return text;
   }
   if (type === 'stringSlice' || type === 'taint[]')

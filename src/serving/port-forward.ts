@@ -2,8 +2,8 @@
  * Port-forward at the end that has the ports: the client opens an error and a data stream for each connection, tied by a request id;
  * the data stream is joined to the port. Used where no container runtime does it for us.
  */
-import { createWebSocketStream, WebSocketServer } from 'ws';
 import { messageOf } from '../apimachinery/status.ts';
+import { webSocketLibrary } from '../base/lazy-module.ts';
 import { offeredProtocols } from './remote-command.ts';
 import { SpdyConnection, type SpdyConnectionOptions, type SpdyStream } from './spdy/connection.ts';
 import { acceptUpgrade, type UpgradeRequest } from './upgrade.ts';
@@ -31,6 +31,7 @@ export function acceptPortForward(client: UpgradeRequest, forward: ForwardConnec
 export function acceptTunnel(client: UpgradeRequest, forward: ForwardConnection): void {
   const protocol = `SPDY/3.1+${portForwardProtocol}`;
   const isOffered = offeredProtocols(client.request.headers, 'sec-websocket-protocol').includes(protocol);
+  const { createWebSocketStream, WebSocketServer } = webSocketLibrary();
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => isOffered && protocol });
   server.handleUpgrade(client.request, client.socket, client.head, (socket) => {
     new SpdyConnection(createWebSocketStream(socket), Buffer.alloc(0), serverOptions(forward));

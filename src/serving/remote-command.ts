@@ -6,8 +6,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import { internalError, messageOf } from '../apimachinery/status.ts';
+import { webSocketLibrary } from '../base/lazy-module.ts';
 import { SpdyConnection, type SpdyStream } from './spdy/connection.ts';
 import {
   acceptUpgrade,
@@ -147,6 +148,7 @@ function acceptWebSocket(client: UpgradeRequest, options: CommandOptions): Promi
   const chosen = offered.length === 0 ? '' : offered.find((protocol) => webSocketVersions.includes(protocol));
   const base64 = offered.find((protocol) => protocol.endsWith('base64.channel.k8s.io'));
   const protocol = chosen ?? base64;
+  const { WebSocketServer } = webSocketLibrary();
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol || false });
   return new Promise((resolve) => {
     if (protocol === undefined) {
@@ -376,6 +378,7 @@ export async function tunnelSpdy(
     'x-stream-protocol-version': offered.slice(tunnelPrefix.length),
   });
   if (!answer.upgraded) return answer.response;
+  const { WebSocketServer } = webSocketLibrary();
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => offered });
   server.handleUpgrade(client.request, client.socket, client.head, (socket) => {
     joinWebSocket(socket, answer.socket, answer.head);

@@ -2,7 +2,7 @@
  * Requests that go on to another server, and upgraded connections (SPDY, WebSocket) handed from hop to hop: sending a request that may
  * be upgraded, answering a client that asked, and joining two sockets byte by byte. What is said over them is not looked at here.
  */
-import { request as httpRequest, type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { isIP, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
@@ -109,7 +109,7 @@ export async function sendRequest(target: UpgradeTarget, request: OutgoingReques
       reject(signal.reason);
       return;
     }
-    const outgoing = httpRequest({
+    const outgoing = httpModule().request({
       path: `${target.url.pathname}${target.url.search}`,
       method,
       headers: { host: target.url.host, ...(headers as Record<string, string | string[]>) },
@@ -180,7 +180,7 @@ export function acceptUpgrade(
 /** Answers a client that asked for an upgrade with an ordinary response, and closes. */
 export function refuseUpgrade(socket: Duplex, status: number, body: string, contentType = 'application/json'): void {
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${httpModule().STATUS_CODES[status] ?? 'Error'}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

@@ -2,7 +2,8 @@
  * JSON Patch (RFC 6902) as the API server takes it: a patch that cannot be read is a 400, one with too many operations a 413, and
  * one that does not apply (a failed test, a missing path) a 422. The document is never changed in place.
  */
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import type { Operation } from 'fast-json-patch';
+import { jsonPatchLibrary } from '../../base/lazy-module.ts';
 import { badRequest, genericServerResponse, requestEntityTooLarge, type StatusError } from '../status.ts';
 
 /** More operations than this are refused: each may copy a large value. */
@@ -12,7 +13,7 @@ export const maxJsonPatchOperations = 10_000;
 export function applyJsonPatch<T>(document: T, patch: unknown): T {
   const operations = readOperations(patch);
   try {
-    return jsonPatch.applyPatch(structuredCopy(document), operations, true, true).newDocument as T;
+    return jsonPatchLibrary().applyPatch(structuredCopy(document), operations, true, true).newDocument as T;
   } catch (error) {
     throw doesNotApply(error);
   }

@@ -37,7 +37,9 @@ export function decodeConfiguration(path: string, document: unknown, expected: C
   const problems: string[] = [];
   const { apiVersion, kind, ...fields } = isObject(document) ? document : {};
   if (apiVersion !== expected.apiVersion || kind !== expected.kind)
-    problems.push(`no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')}`);
+    problems.push(
+      `no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')}`,
+    );
   else checkObject(fields, expected.kind, '', problems);
   if (problems.length > 0)
     throw new CommandError(

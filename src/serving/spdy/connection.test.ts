@@ -17,6 +17,8 @@ async function pair() {
   const near = connect((server.address() as AddressInfo).port, '127.0.0.1');
   const [far] = (await once(server, 'connection')) as [Socket];
   server.close();
+  near.setNoDelay(true);
+  far.setNoDelay(true);
   const offered: SpdyStream[] = [];
   const waiting: ((stream: SpdyStream) => void)[] = [];
   let closed = 0;

@@ -38,6 +38,7 @@ import {
   validateNonNegative,
 } from '../../validation.ts';
 import { validateCollisionCount, validateCounts } from './replica-counts.ts';
+import { strategyShown } from './strategy-shown.ts';
 
 /** Counts changes of the template; once a field of the spec, kept for old clients. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
@@ -131,7 +132,8 @@ function validateSpec(at: FieldPath, spec: DaemonSetSpec): FieldError[] {
 
 function validateStrategy(at: FieldPath, strategy: DaemonSetUpdateStrategy): FieldError[] {
   if (strategy.type === 'OnDelete') return [];
-  if (strategy.type !== 'RollingUpdate') return [notSupported(at, strategy, ['RollingUpdate', 'OnDelete'])];
+  if (strategy.type !== 'RollingUpdate')
+    return [notSupported(at, strategyShown(strategy), ['RollingUpdate', 'OnDelete'])];
   const rollingAt = at.child('rollingUpdate');
   if (!strategy.rollingUpdate) return [required(rollingAt)];
   const { maxUnavailable, maxSurge } = strategy.rollingUpdate;

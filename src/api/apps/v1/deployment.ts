@@ -32,6 +32,7 @@ import {
   validateNonNegative,
 } from '../../validation.ts';
 import { validateCollisionCount, validateReplicaCounts } from './replica-counts.ts';
+import { strategyShown } from './strategy-shown.ts';
 
 export const deploymentBehaviour: KindBehaviour<Deployment> = {
   resource: deployments,
@@ -131,7 +132,7 @@ function validateStrategy(at: FieldPath, strategy: DeploymentStrategy): FieldErr
     if (!rollingUpdate) return [];
     return [forbidden(rollingAt, "may not be specified when strategy `type` is 'Recreate'")];
   }
-  if (type !== 'RollingUpdate') return [notSupported(at, strategy, ['Recreate', 'RollingUpdate'])];
+  if (type !== 'RollingUpdate') return [notSupported(at, strategyShown(strategy), ['Recreate', 'RollingUpdate'])];
   if (!rollingUpdate) return [required(rollingAt, 'this should be defaulted and never be nil')];
   const { maxUnavailable, maxSurge } = rollingUpdate;
   const unavailableAt = rollingAt.child('maxUnavailable');

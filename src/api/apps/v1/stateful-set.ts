@@ -35,6 +35,7 @@ import {
   validateNonNegative,
 } from '../../validation.ts';
 import { validateCollisionCount, validateReplicaCounts } from './replica-counts.ts';
+import { rollingUpdateShown, strategyShown } from './strategy-shown.ts';
 
 const updatable = [
   'replicas',
@@ -193,9 +194,12 @@ function validateStrategy(at: FieldPath, { updateStrategy }: StatefulSetSpec): F
   const { type, rollingUpdate } = updateStrategy ?? {};
   if (!type) return [required(here)];
   if (type === 'OnDelete') {
-    return rollingUpdate ? [invalid(rollingAt, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")] : [];
+    return rollingUpdate
+      ? [invalid(rollingAt, rollingUpdateShown(rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")]
+      : [];
   }
-  if (type !== 'RollingUpdate') return [invalid(here, updateStrategy, "must be 'RollingUpdate' or 'OnDelete'")];
+  if (type !== 'RollingUpdate')
+    return [invalid(here, strategyShown(updateStrategy), "must be 'RollingUpdate' or 'OnDelete'")];
   const errors = validateNonNegative(rollingAt.child('partition'), rollingUpdate?.partition);
   const maxUnavailable = rollingUpdate?.maxUnavailable;
   if (maxUnavailable == null) return errors;

@@ -61,7 +61,7 @@ describe('a Node', () => {
       { key: 'b', effect: 'Maybe' },
     ];
     assert.deepEqual(errorsOf(nodeBehaviour, { spec: { taints } }), [
-      'metadata.taints[1]: Duplicate value: {"key":"a","value":"","effect":"NoSchedule"}: taints must be unique by key and effect pair',
+      'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair',
       'metadata.taints[2].effect: Unsupported value: "Maybe": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ]);
   });

@@ -7,7 +7,7 @@ import { partOf } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import { type Node, type NodeStatus, nodes } from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { entriesOf, validatePositive } from '../../validation.ts';
+import { entriesOf, shown, validatePositive } from '../../validation.ts';
 import { roundToMilli } from './resource-defaults.ts';
 import { validateResourceQuantity } from './resource-validation.ts';
 import { validateTaints } from './scheduling-validation.ts';
@@ -97,7 +97,9 @@ function validateUpdate(node: Node, previous: Node): FieldError[] {
   const seen = new Set<string>();
   for (const [index, { type, address }] of (node.status?.addresses ?? []).entries()) {
     const identity = `${type}/${address}`;
-    if (seen.has(identity)) errors.push(duplicate(path('status', 'addresses').index(index), { type, address }));
+    if (seen.has(identity)) {
+      errors.push(duplicate(path('status', 'addresses').index(index), shown({ Type: type, Address: address })));
+    }
     seen.add(identity);
   }
   const stored = previous.spec;

@@ -19,6 +19,7 @@ import {
   entriesOf,
   largestInt32,
   refused,
+  shown,
   validateDnsLabel,
   validateDnsSubdomain,
   validateQualifiedName,
@@ -152,16 +153,21 @@ function validateResourceClaims(
     const here = at.index(index);
     const { name, resourceClaimName, resourceClaimTemplateName } = claim;
     const errors: FieldError[] = [];
+    const whole = shown({
+      Name: name ?? '',
+      ResourceClaimName: resourceClaimName,
+      ResourceClaimTemplateName: resourceClaimTemplateName,
+    });
     if (!name) errors.push(required(here.child('name')));
     else if (names.has(name)) errors.push(duplicate(here.child('name'), name));
     else errors.push(...validateDnsLabel(here.child('name'), name));
     names.add(name);
     if (resourceClaimName != null && resourceClaimTemplateName != null) {
       const message = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
-      errors.push(invalid(here, claim, message));
+      errors.push(invalid(here, whole, message));
     }
     if (resourceClaimName == null && resourceClaimTemplateName == null) {
-      errors.push(invalid(here, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
+      errors.push(invalid(here, whole, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
     }
     if (resourceClaimName != null) {
       errors.push(...validateDnsSubdomain(here.child('resourceClaimName'), resourceClaimName));

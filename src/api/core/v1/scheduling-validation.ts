@@ -26,7 +26,7 @@ import type {
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '../../gen/core-v1.ts';
-import { refused, validateEnum, validatePositive, validateQualifiedName } from '../../validation.ts';
+import { refused, shown, validateEnum, validatePositive, validateQualifiedName } from '../../validation.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
@@ -207,7 +207,7 @@ function validateToleration(at: FieldPath, toleration: Toleration): FieldError[]
 
 export function validateTaints(at: FieldPath, taints: readonly Taint[]): FieldError[] {
   const seen = new Set<string>();
-  return taints.flatMap(({ key = '', value = '', effect }, index) => {
+  return taints.flatMap(({ key = '', value = '', effect, timeAdded }, index) => {
     const here = at.index(index);
     const errors = validateQualifiedName(here.child('key'), key);
     const messages = labelValue(value);
@@ -217,7 +217,7 @@ export function validateTaints(at: FieldPath, taints: readonly Taint[]): FieldEr
     const identity = `${key}:${effect}`;
     if (seen.has(identity)) {
       errors.push({
-        ...duplicate(here, { key, value, effect }),
+        ...duplicate(here, shown({ Key: key, Value: value, Effect: effect, TimeAdded: timeAdded })),
         detail: 'taints must be unique by key and effect pair',
       });
     }

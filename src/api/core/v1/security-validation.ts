@@ -21,7 +21,7 @@ import type {
   Sysctl,
   WindowsSecurityContextOptions,
 } from '../../gen/core-v1.ts';
-import { refused, validateEnum } from '../../validation.ts';
+import { refused, shown, validateEnum } from '../../validation.ts';
 import { validateDescendingPath } from './paths.ts';
 
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
@@ -102,7 +102,14 @@ function validateSeccomp(at: FieldPath, profile: SeccompProfile | undefined): Fi
   const pathAt = at.child('localhostProfile');
   if (profile.type !== 'Localhost') {
     if (profile.localhostProfile == null) return errors;
-    return [...errors, invalid(pathAt, profile, 'can only be set when seccomp type is Localhost')];
+    return [
+      ...errors,
+      invalid(
+        pathAt,
+        shown({ Type: profile.type, LocalhostProfile: profile.localhostProfile }),
+        'can only be set when seccomp type is Localhost',
+      ),
+    ];
   }
   if (profile.localhostProfile == null) {
     return [...errors, required(pathAt, 'must be set when seccomp type is Localhost')];

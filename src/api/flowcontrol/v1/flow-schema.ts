@@ -6,7 +6,7 @@ import { fillEmpty, partOf } from '../../defaulting.ts';
 import { type FlowSchema, type FlowSchemaSpec, flowSchemas } from '../../gen/flowcontrol-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { keepMetadata, statusKeepsMetadata } from '../../strategy.ts';
-import { refused } from '../../validation.ts';
+import { refused, shown } from '../../validation.ts';
 import { validateConditionTypes } from './condition-types.ts';
 import { validateRules } from './flow-rule-validation.ts';
 
@@ -69,7 +69,9 @@ function validatePrecedence(name: string, { matchingPrecedence: value = 0 }: Flo
 function validateReferences({ distinguisherMethod: method, priorityLevelConfiguration }: FlowSchemaSpec): FieldError[] {
   const errors: FieldError[] = [];
   if (method && !distinguishers.includes(method.type)) {
-    errors.push(notSupported(path('spec', 'distinguisherMethod', 'type'), method, distinguishers));
+    errors.push(
+      notSupported(path('spec', 'distinguisherMethod', 'type'), shown({ Type: method.type }), distinguishers),
+    );
   }
   const at = path('spec', 'priorityLevelConfiguration', 'name');
   const name = priorityLevelConfiguration?.name;

@@ -7,7 +7,7 @@ import { validateContainerResources } from '../../core/v1/resource-validation.ts
 import { validateTolerations } from '../../core/v1/scheduling-validation.ts';
 import { type RuntimeClass, runtimeClasses, type Scheduling } from '../../gen/node-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { validateImmutable, validateRequired } from '../../validation.ts';
+import { shown, validateImmutable, validateRequired } from '../../validation.ts';
 
 export const runtimeClassBehaviour: KindBehaviour<RuntimeClass> = {
   resource: runtimeClasses,
@@ -34,7 +34,11 @@ function validateScheduling({ nodeSelector, tolerations = [] }: Scheduling): Fie
   for (const [index, toleration] of tolerations.entries()) {
     const { key = '', operator = '', value = '', effect = '' } = toleration;
     const identity = JSON.stringify([key, operator, value, effect]);
-    if (seen.has(identity)) errors.push(duplicate(at.index(index), toleration));
+    if (seen.has(identity)) {
+      const TolerationSeconds = toleration.tolerationSeconds;
+      const whole = shown({ Key: key, Operator: operator, Value: value, Effect: effect, TolerationSeconds });
+      errors.push(duplicate(at.index(index), whole));
+    }
     seen.add(identity);
   }
   return errors;

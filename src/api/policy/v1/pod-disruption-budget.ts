@@ -7,7 +7,7 @@ import { validateConditions } from '../../condition-validation.ts';
 import { partOf } from '../../defaulting.ts';
 import { type PodDisruptionBudget, podDisruptionBudgets } from '../../gen/policy-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { validateAtMostWhole, validateCountOrPercent, validateEnum } from '../../validation.ts';
+import { shown, validateAtMostWhole, validateCountOrPercent, validateEnum } from '../../validation.ts';
 
 export const podDisruptionBudgetBehaviour: KindBehaviour<PodDisruptionBudget> = {
   resource: podDisruptionBudgets,
@@ -49,7 +49,13 @@ function validate({ spec = {} }: PodDisruptionBudget): FieldError[] {
   const at = path('spec');
   const errors: FieldError[] = [];
   if (spec.minAvailable != null && spec.maxUnavailable != null) {
-    errors.push(invalid(at, spec, 'minAvailable and maxUnavailable cannot be both set'));
+    const whole = shown({
+      MinAvailable: spec.minAvailable,
+      Selector: spec.selector,
+      MaxUnavailable: spec.maxUnavailable,
+      UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy,
+    });
+    errors.push(invalid(at, whole, 'minAvailable and maxUnavailable cannot be both set'));
   }
   for (const field of ['minAvailable', 'maxUnavailable'] as const) {
     const value = spec[field];

@@ -21,11 +21,6 @@ describe('a Role', () => {
     ]);
   });
 
-  it('shows when it was made, to the second', () => {
-    const metadata = { name: 'reader', namespace: 'default', creationTimestamp: '2025-12-31T23:59:00Z' };
-    assert.deepEqual(rowOf(roleBehaviour, { metadata }), { Name: 'reader', 'Created At': '2025-12-31T23:59:00Z' });
-  });
-
   it('may have a name with colons', () => {
     assert.deepEqual(roleBehaviour.validateName!('system:reader', false), []);
   });

@@ -12,7 +12,7 @@ import { dns1123Subdomain, pathSegmentName } from '../../../apimachinery/names.t
 import { fillEmpty } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import type { PolicyRule, RoleRef, Subject } from '../../gen/rbac-v1.ts';
-import { refused } from '../../validation.ts';
+import { refused, shown } from '../../validation.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
@@ -81,7 +81,8 @@ export function validateBinding(
 /** What a binding grants is what people approved; granting something else takes a new binding. */
 export function validateSameRole(next: AnyBinding, previous: AnyBinding): FieldError[] {
   if (semanticallyEqual(next.roleRef, previous.roleRef)) return [];
-  return [invalid(path('roleRef'), next.roleRef, 'cannot change roleRef')];
+  const { apiGroup, kind, name } = next.roleRef;
+  return [invalid(path('roleRef'), shown({ APIGroup: apiGroup, Kind: kind, Name: name }), 'cannot change roleRef')];
 }
 
 function validateSubject(at: FieldPath, subject: Subject, namespaced: boolean): FieldError[] {

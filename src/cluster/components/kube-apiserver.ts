@@ -1,0 +1,197 @@
+/**
+ * `coracle kube-apiserver`: the API server alone, over the embedded store in `--data-dir` (a flag of ours; storage on etcd is not built
+ * yet).
+ */
+import { isIp } from '../../apimachinery/addresses.ts';
+import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
+import { flags } from '../../apiserver/gen/flags.ts';
+import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
+import { createTokenSigner } from '../../pki/token-signer.ts';
+import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
+import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
+import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
+import { CommandError } from '../command-error.ts';
+import { nodeAddress } from '../machine.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { GivenFlags } from './given-flags.ts';
+import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
+
+const ownFlags: readonly FlagDefinition[] = [
+  { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
+  { name: 'default-not-ready-toleration-seconds', type: 'int64', default: 300 },
+  { name: 'default-unreachable-toleration-seconds', type: 'int64', default: 300 },
+];
+const known = new Set(flags.map((flag) => flag.name));
+
+export const kubeApiServer: ComponentCommand = {
+  name: 'kube-apiserver',
+  flags: [...flags, ...ownFlags.filter((flag) => !known.has(flag.name))],
+  run,
+};
+
+async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
+  const { clock, random, log, signal } = environment;
+  if (given.list('etcd-servers').length > 0)
+    throw new CommandError(
+      'storage on etcd is not built yet.',
+      'Leave --etcd-servers out: objects are then kept in --data-dir.',
+    );
+  const options = optionsFrom(given, environment);
+  const path = given.text('data-dir');
+  environment.started();
+  const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
+    throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
+  });
+  try {
+    const server = await startApiServer({ ...options, store: { kind: 'bytes', store }, clock, random, log });
+    log.info('serving', { addresses: server.http.addresses });
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await server.close();
+  } catch (error) {
+    throw listenProblem(error);
+  } finally {
+    await store.close();
+  }
+}
+
+function listenProblem(error: unknown): unknown {
+  const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (code !== 'EADDRINUSE') return error;
+  return new CommandError(
+    `port ${port} of ${address} is in use by another program.`,
+    'Choose another with --secure-port, or stop that program.',
+  );
+}
+
+type Options = Omit<ComposedApiServerOptions, 'store' | 'clock' | 'random' | 'log'>;
+
+function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Options {
+  const bindAddress = given.text('bind-address') || '0.0.0.0';
+  const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
+  const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
+  const serviceCidrs = (given.text('service-cluster-ip-range') || '10.0.0.0/24').split(',');
+  const kubeletAuthority = readOptionalPem(
+    '--kubelet-certificate-authority',
+    given.text('kubelet-certificate-authority'),
+  );
+  const kubeletCredentials = kubeletClientFiles(given);
+  return {
+    trust: trustFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress }),
+    listen: [{ host: bindAddress, port: given.number('secure-port') }],
+    advertiseAddress,
+    serviceCidrs,
+    nodePortRange: portRange(given.text('service-node-port-range')),
+    authorizationModes: modesFrom(given),
+    anonymous: given.flag('anonymous-auth'),
+    tokenFile: given.optionalText('token-auth-file'),
+    bootstrapTokens: given.flag('enable-bootstrap-token-auth'),
+    runtimeConfig: runtimeConfig(given.map('runtime-config')),
+    featureGates: given.map<boolean>('feature-gates'),
+    enableAdmission: given.list('enable-admission-plugins'),
+    disableAdmission: given.list('disable-admission-plugins'),
+    tolerations: {
+      notReadySeconds: given.number('default-not-ready-toleration-seconds'),
+      unreachableSeconds: given.number('default-unreachable-toleration-seconds'),
+    },
+    inFlight: {
+      readOnly: given.number('max-requests-inflight'),
+      mutating: given.number('max-mutating-requests-inflight'),
+    },
+    eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
+    kubelet: {
+      ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
+      ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
+      preferredAddressTypes: given.list('kubelet-preferred-address-types'),
+      port: given.number('kubelet-port'),
+    },
+    hostname: environment.machine.nodeName,
+  };
+}
+
+function kubeletClientFiles(given: GivenFlags) {
+  const certificateFile = given.text('kubelet-client-certificate');
+  const keyFile = given.text('kubelet-client-key');
+  if (certificateFile === '' || keyFile === '') return undefined;
+  // Read for each connection, so that renewed files are taken.
+  return () => ({
+    certificate: readPem('--kubelet-client-certificate', certificateFile),
+    key: readPem('--kubelet-client-key', keyFile),
+  });
+}
+
+function trustFrom(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+  addresses: { serviceCidrs: readonly string[]; advertiseAddress: string | undefined; bindAddress: string },
+): ApiServerTrust {
+  const { clock, log, machine } = environment;
+  const { certificate, key } = servingCertificate(
+    {
+      certFile: given.text('tls-cert-file'),
+      keyFile: given.text('tls-private-key-file'),
+      folder: given.text('cert-dir'),
+      name: 'apiserver',
+      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', machine.nodeName],
+      ipAddresses: [
+        ...new Set([
+          '127.0.0.1',
+          ...addresses.serviceCidrs.map(firstAddress),
+          ...[addresses.advertiseAddress, addresses.bindAddress].filter((ip) => ip !== undefined && ip !== '0.0.0.0'),
+        ]),
+      ].filter((ip): ip is string => ip !== undefined && isIp(ip)),
+    },
+    environment,
+  );
+  const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
+  const keyFile = given.optionalText('service-account-signing-key-file');
+  if (keyFile === undefined) log.warn('no --service-account-signing-key-file: tokens end with this process');
+  const tokens = createTokenSigner({
+    clock,
+    issuers: [issuer, ...otherIssuers, 'kubernetes/serviceaccount'],
+    signingKeyPem: keyFile
+      ? readPem('--service-account-signing-key-file', keyFile)
+      : encodePrivateKey(systemKeys.generate()),
+    verificationKeyPems: given
+      .list('service-account-key-file')
+      .map((path) => readPem('--service-account-key-file', path)),
+  });
+  return {
+    clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
+    serving: { certificatePem: certificate, keyPem: key },
+    tokens,
+    issuer,
+    frontProxyCaPem: readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file')),
+  };
+}
+
+function modesFrom(given: GivenFlags): readonly AuthorizationMode[] {
+  const asked = given.list('authorization-mode');
+  const unknown = asked.filter((mode) => !(authorizationModes as readonly string[]).includes(mode));
+  if (unknown.length > 0) throw new FlagError(`authorization-mode ${JSON.stringify(unknown[0])} is not a valid mode`);
+  return asked.length === 0 ? ['AlwaysAllow'] : (asked as readonly AuthorizationMode[]);
+}
+
+function portRange(text: string): { readonly first: number; readonly last: number } {
+  const match = /^(\d+)(?:-(\d+)|\+(\d+))?$/.exec(text);
+  const first = Number(match?.[1]);
+  const last = match?.[2] ? Number(match[2]) : first + Number(match?.[3] ?? 0);
+  if (!match || first < 1 || last > 65_535 || last < first)
+    throw new FlagError(
+      `invalid argument ${JSON.stringify(text)} for "--service-node-port-range" flag: not a valid port range`,
+    );
+  return { first, last };
+}
+
+/** Values are `true` where nothing is said. */
+function runtimeConfig(values: Readonly<Record<string, string>>): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (value !== 'true' && value !== 'false' && value !== '')
+        throw new FlagError(`runtime-config invalid value ${name}=${value}: must be true or false`);
+      return [name, value !== 'false'];
+    }),
+  );
+}

@@ -1,0 +1,154 @@
+/** `coracle kube-controller-manager`. */
+import { serviceAccounts } from '../../api/gen/core-v1.ts';
+import { isAlreadyExists } from '../../apimachinery/status.ts';
+import type { Client } from '../../client/client.ts';
+import {
+  type ControllerManagerOptions,
+  controllerManagerFlags,
+  controllerManagerOptions,
+  runControllerManager,
+  unknownControllers,
+} from '../../controllers/controllers.ts';
+import { type CertificateAuthority, loadCertificateAuthority } from '../../pki/authority.ts';
+import { systemKeys } from '../../pki/keys.ts';
+import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
+import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
+import { FlagError } from '../../serving/flags.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { type Connection, connect, connectionOf } from './connection.ts';
+import type { GivenFlags } from './given-flags.ts';
+import { alwaysOk, startHealthServer } from './health-server.ts';
+import { secureServer } from './kube-scheduler.ts';
+import { whileLeading } from './leader.ts';
+import { readOptionalPem, readPem } from './serving-certificate.ts';
+
+const name = 'kube-controller-manager';
+
+export const kubeControllerManager: ComponentCommand = { name, flags: controllerManagerFlags, run };
+
+async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
+  const unknown = unknownControllers(given.list('controllers'));
+  if (unknown.length > 0)
+    throw new FlagError(
+      `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
+    );
+  const options = optionsFrom(given, environment);
+  const asAccounts = given.flag('use-service-account-credentials');
+  const leader = {
+    enabled: given.flag('leader-elect'),
+    namespace: given.text('leader-elect-resource-namespace'),
+    name: given.text('leader-elect-resource-name'),
+    leaseDurationMs: given.milliseconds('leader-elect-lease-duration'),
+    renewDeadlineMs: given.milliseconds('leader-elect-renew-deadline'),
+    retryPeriodMs: given.milliseconds('leader-elect-retry-period'),
+  };
+  const { host, port, tls } = secureServer(given, environment, name);
+  await using connection = await connect(
+    name,
+    { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
+    environment,
+  );
+  environment.started();
+  await using _health = await startHealthServer({
+    host,
+    port,
+    tls,
+    paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
+  });
+  await using accounts = new AsyncDisposableStack();
+  const { clock, random, log } = environment;
+  await whileLeading(connection.client, leader, environment, (signal) => {
+    const context = componentContext({ client: connection.client, clock, random, log, signal });
+    const contextFor = (account: string) => accountContext(account, context, connection, accounts);
+    return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
+  });
+}
+
+function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): ControllerManagerOptions {
+  const { clock } = environment;
+  const rootCA = readOptionalPem('--root-ca-file', given.text('root-ca-file'));
+  const keyFile = given.optionalText('service-account-private-key-file');
+  const signingKeyPem = keyFile && readPem('--service-account-private-key-file', keyFile);
+  const tokens = signingKeyPem && createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
+  const certificateAuthority = authorityOf(given, 'cluster-signing', environment);
+  const signers = {
+    'kubernetes.io/kube-apiserver-client': authorityOf(given, 'cluster-signing-kube-apiserver-client', environment),
+    'kubernetes.io/kube-apiserver-client-kubelet': authorityOf(given, 'cluster-signing-kubelet-client', environment),
+    'kubernetes.io/kubelet-serving': authorityOf(given, 'cluster-signing-kubelet-serving', environment),
+    'kubernetes.io/legacy-unknown': authorityOf(given, 'cluster-signing-legacy-unknown', environment),
+  };
+  return {
+    ...controllerManagerOptions(given.parsed.values),
+    rootCA,
+    certificateAuthority,
+    signers: Object.fromEntries(Object.entries(signers).filter(([, authority]) => authority !== undefined)) as Record<
+      string,
+      CertificateAuthority
+    >,
+    ...(tokens ? { signLegacyToken: (claims) => tokens.sign(claims) } : {}),
+  };
+}
+
+function authorityOf(
+  given: GivenFlags,
+  prefix: string,
+  { clock, random }: ComponentEnvironment,
+): CertificateAuthority | undefined {
+  const certificatePem = readOptionalPem(`--${prefix}-cert-file`, given.text(`${prefix}-cert-file`));
+  const keyPem = readOptionalPem(`--${prefix}-key-file`, given.text(`${prefix}-key-file`));
+  if (certificatePem === undefined || keyPem === undefined) return undefined;
+  return loadCertificateAuthority({ certificatePem, keyPem }, { clock, random, keys: systemKeys });
+}
+
+const tokenSeconds = 3600;
+/** Asked for anew when so much of its life is over. */
+const renewAtShare = 0.8;
+
+/** A controller with the rights of its own ServiceAccount, which is made when missing, by tokens that are asked for as they run out. */
+function accountContext(
+  account: string,
+  shared: ComponentContext,
+  { client, options }: Connection,
+  connections: AsyncDisposableStack,
+): ComponentContext {
+  const { clock, random, log, signal, informers } = shared;
+  let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
+  const token = async () => {
+    if (known && clock.monotonic() < known.goodUntilMs) return known.token;
+    const answer = await accountToken(client, account);
+    known = { token: answer, goodUntilMs: clock.monotonic() + tokenSeconds * renewAtShare * 1000 };
+    return answer;
+  };
+  const { server, tls, userAgent } = options;
+  const own = connectionOf({ server, clock, userAgent, token, tls: { ...tls, cert: undefined, key: undefined } });
+  connections.use(own);
+  return componentContext({
+    client: own.client,
+    clock,
+    random,
+    log: log.child({ controller: account }),
+    signal,
+    informers,
+  });
+}
+
+async function accountToken(client: Client, account: string): Promise<string> {
+  const ref = { namespace: 'kube-system', name: account };
+  try {
+    await client.create(serviceAccounts, { metadata: ref });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  const body = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: tokenSeconds },
+  };
+  const { status } = await client.createSubresource<{ readonly status: { readonly token: string } }>(
+    serviceAccounts,
+    ref,
+    'token',
+    body,
+  );
+  return status.token;
+}

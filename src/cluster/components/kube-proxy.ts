@@ -1,0 +1,171 @@
+/** `coracle kube-proxy`: always by nftables, whatever mode is asked for. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Node, nodes } from '../../api/gen/core-v1.ts';
+import { cidrContains, parseCidr, parseIp } from '../../apimachinery/addresses.ts';
+import { formatTime, parseDuration } from '../../apimachinery/time.ts';
+import { sleep } from '../../base/clock.ts';
+import type { Client } from '../../client/client.ts';
+import { flags as proxyFlags } from '../../proxy/gen/flags.ts';
+import { nftKernel } from '../../proxy/nft-kernel.ts';
+import { type ProxyOptions, removeTables, runProxy } from '../../proxy/proxy.ts';
+import { componentContext } from '../../reconcile/component.ts';
+import { CommandError } from '../command-error.ts';
+import { nodeNameOf } from '../machine.ts';
+import { findProgram } from '../requirements.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
+import { connect } from './connection.ts';
+import type { GivenFlags } from './given-flags.ts';
+import { alwaysOk, splitHostPort, startHealthServer } from './health-server.ts';
+
+export const kubeProxy: ComponentCommand = { name: 'kube-proxy', flags: proxyFlags, run };
+
+export interface ProxySettings {
+  readonly kubeconfig: string | undefined;
+  readonly hostnameOverride: string;
+  readonly mode: string;
+  readonly clusterCidrs: readonly string[];
+  readonly nodePortAddresses: readonly string[];
+  readonly masqueradeAll: boolean;
+  readonly masqueradeBit: number;
+  readonly syncPeriodMs: number;
+  readonly minSyncPeriodMs: number;
+  readonly healthzBindAddress: string;
+  readonly metricsBindAddress: string;
+}
+
+async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
+  const { clock, random, log, signal, machine } = environment;
+  const nft = findProgram(machine, 'nft');
+  if (!nft) throw new CommandError('nft is not installed on this machine.', 'Install the package nftables.');
+  const kernel = nftKernel({
+    folder: join(tmpdir(), `coracle-kube-proxy-${process.pid}`),
+    nft,
+    conntrack: findProgram(machine, 'conntrack'),
+  });
+  if (given.flag('cleanup')) return removeTables(kernel, ['ip', 'ip6']);
+  const settings = proxySettings(given);
+  if (settings.mode !== '' && settings.mode !== 'nftables')
+    log.warn(`proxy mode ${settings.mode} is not built; Services are carried by nftables`);
+  await using connection = await connect(
+    'kube-proxy',
+    { kubeconfig: settings.kubeconfig, master: given.optionalText('master') },
+    environment,
+  );
+  environment.started();
+  const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
+  const node = await nodeNamed(nodeName, connection.client, environment);
+  let syncedMs = clock.now();
+  await using _health = await startHealthServer({
+    ...splitHostPort(settings.healthzBindAddress),
+    paths: {
+      '/healthz': () => healthPage(syncedMs, clock.now()),
+      '/livez': () => healthPage(syncedMs, clock.now()),
+    },
+  });
+  await using _metrics = await startHealthServer({
+    ...splitHostPort(settings.metricsBindAddress),
+    paths: { '/healthz': alwaysOk, '/proxyMode': () => ({ healthy: true, text: 'nftables' }) },
+  });
+  await runProxy(componentContext({ client: connection.client, clock, random, log, signal }), {
+    kernel,
+    node: { name: nodeName, zone: node.metadata.labels?.['topology.kubernetes.io/zone'] },
+    families: families(settings, node),
+    minSyncPeriodMs: settings.minSyncPeriodMs,
+    syncPeriodMs: settings.syncPeriodMs,
+    onSynced() {
+      syncedMs = clock.now();
+    },
+  });
+}
+
+function healthPage(syncedMs: number, nowMs: number) {
+  const page = { lastUpdated: formatTime(syncedMs), currentTime: formatTime(nowMs), nodeEligible: true };
+  return { healthy: true, text: JSON.stringify(page), type: 'application/json' };
+}
+
+export function proxySettings(given: GivenFlags): ProxySettings {
+  const path = given.optionalText('config');
+  const cidrs = (text: string) => text.split(',').filter(Boolean);
+  if (path === undefined)
+    return {
+      kubeconfig: given.optionalText('kubeconfig'),
+      hostnameOverride: given.text('hostname-override'),
+      mode: given.text('proxy-mode'),
+      clusterCidrs: cidrs(given.text('cluster-cidr')),
+      nodePortAddresses: given.list('nodeport-addresses'),
+      masqueradeAll: given.flag('masquerade-all'),
+      masqueradeBit: given.number('iptables-masquerade-bit'),
+      syncPeriodMs: given.milliseconds('iptables-sync-period'),
+      minSyncPeriodMs: given.milliseconds('iptables-min-sync-period'),
+      healthzBindAddress: given.text('healthz-bind-address'),
+      metricsBindAddress: given.text('metrics-bind-address'),
+    };
+  const file = decodeConfiguration(path, readConfigurationFile(path), {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+  });
+  const connection = file.clientConnection as ConfigurationObject;
+  const nftables = file.nftables as ConfigurationObject;
+  const duration = (value: unknown) => parseDuration(String(value ?? '0')) ?? 0;
+  return {
+    kubeconfig: (connection.kubeconfig as string | undefined) || given.optionalText('kubeconfig'),
+    // The one flag that counts beside a file, as every node of a cluster has the same file.
+    hostnameOverride: given.text('hostname-override') || String(file.hostnameOverride ?? ''),
+    mode: String(file.mode ?? ''),
+    clusterCidrs: cidrs(String(file.clusterCIDR ?? '')),
+    nodePortAddresses: (file.nodePortAddresses as readonly string[] | undefined) ?? [],
+    masqueradeAll: nftables.masqueradeAll === true,
+    masqueradeBit: Number(nftables.masqueradeBit),
+    syncPeriodMs: duration(nftables.syncPeriod),
+    minSyncPeriodMs: duration(nftables.minSyncPeriod),
+    healthzBindAddress: String(file.healthzBindAddress ?? ''),
+    metricsBindAddress: String(file.metricsBindAddress ?? ''),
+  };
+}
+
+const nodeRetryMs = 1000;
+
+/** The proxy may start before the kubelet has registered the Node. */
+async function nodeNamed(name: string, client: Client, { clock, log, signal }: ComponentEnvironment): Promise<Node> {
+  for (;;) {
+    try {
+      return await client.get(nodes, { name }, { signal });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.warn('the Node cannot be read; trying again', { node: name, error });
+      await sleep(clock, nodeRetryMs, signal);
+    }
+  }
+}
+
+function families(settings: ProxySettings, node: Node): ProxyOptions['families'] {
+  const addresses = (node.status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
+    .map(({ address }) => address);
+  const podCidrs = settings.clusterCidrs.length > 0 ? settings.clusterCidrs : (node.spec?.podCIDRs ?? []);
+  const primary = settings.nodePortAddresses.length === 0 || settings.nodePortAddresses.includes('primary');
+  const nodeIps = primary
+    ? addresses
+    : addresses.filter((address) => settings.nodePortAddresses.some((range) => isInside(address, range)));
+  return (['ip', 'ip6'] as const)
+    .map((family) => {
+      const ofFamily = (values: readonly string[]) => values.filter((one) => one.includes(':') === (family === 'ip6'));
+      return {
+        family,
+        clusterCidrs: ofFamily(podCidrs),
+        serviceCidrs: [],
+        nodeIps: ofFamily(nodeIps),
+        masqueradeAll: settings.masqueradeAll,
+        masqueradeBit: settings.masqueradeBit,
+      };
+    })
+    .filter(({ family }) => family === 'ip' || addresses.some((address) => address.includes(':')));
+}
+
+function isInside(address: string, range: string): boolean {
+  const ip = parseIp(address);
+  const cidr = parseCidr(range);
+  return ip !== undefined && cidr !== undefined && cidrContains(cidr, ip);
+}

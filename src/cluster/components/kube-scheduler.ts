@@ -1,0 +1,87 @@
+/** `coracle kube-scheduler`. */
+import { parseDuration } from '../../apimachinery/time.ts';
+import { componentContext } from '../../reconcile/component.ts';
+import { flags } from '../../scheduler/gen/flags.ts';
+import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
+import { connect } from './connection.ts';
+import type { GivenFlags } from './given-flags.ts';
+import { alwaysOk, startHealthServer } from './health-server.ts';
+import { type LeaderSettings, whileLeading } from './leader.ts';
+import { servingCertificate } from './serving-certificate.ts';
+
+export const kubeScheduler: ComponentCommand = { name: 'kube-scheduler', flags, run };
+
+async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
+  const settings = schedulerSettings(given);
+  const { host, port, tls } = secureServer(given, environment, 'kube-scheduler');
+  await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
+  environment.started();
+  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
+  await using _health = await startHealthServer({ host, port, tls, paths });
+  const { clock, random, log } = environment;
+  await whileLeading(connection.client, settings.leader, environment, (signal) =>
+    runScheduler(componentContext({ client: connection.client, clock, random, log, signal }), settings.scheduler),
+  );
+}
+
+export interface SchedulerSettings {
+  readonly kubeconfig: string | undefined;
+  readonly leader: LeaderSettings;
+  readonly scheduler: SchedulerOptions;
+}
+
+/** Where a file is given it counts, and of the flags that say the same only those about the leader's Lease. */
+export function schedulerSettings(given: GivenFlags): SchedulerSettings {
+  const path = given.optionalText('config');
+  const file = path === undefined ? undefined : schedulerFile(path);
+  const election = (file?.leaderElection ?? {}) as ConfigurationObject;
+  const connection = (file?.clientConnection ?? {}) as ConfigurationObject;
+  const profiles = (file?.profiles ?? []) as readonly { readonly schedulerName?: string }[];
+  const fromFile = <T>(flag: string, field: string, read: () => T): T =>
+    file !== undefined && !given.isGiven(flag) && election[field] !== undefined ? (election[field] as T) : read();
+  const duration = (flag: string, field: string) => parseDuration(fromFile(flag, field, () => given.text(flag))) ?? 0;
+  return {
+    kubeconfig: (connection.kubeconfig as string | undefined) || given.optionalText('kubeconfig'),
+    leader: {
+      enabled: fromFile('leader-elect', 'leaderElect', () => given.flag('leader-elect')),
+      namespace: fromFile('leader-elect-resource-namespace', 'resourceNamespace', () =>
+        given.text('leader-elect-resource-namespace'),
+      ),
+      name: fromFile('leader-elect-resource-name', 'resourceName', () => given.text('leader-elect-resource-name')),
+      leaseDurationMs: duration('leader-elect-lease-duration', 'leaseDuration'),
+      renewDeadlineMs: duration('leader-elect-renew-deadline', 'renewDeadline'),
+      retryPeriodMs: duration('leader-elect-retry-period', 'retryPeriod'),
+    },
+    scheduler: {
+      ...(profiles.length > 0
+        ? { schedulerNames: profiles.map(({ schedulerName = 'default-scheduler' }) => schedulerName) }
+        : {}),
+      ...(file ? { percentageOfNodesToScore: Number(file.percentageOfNodesToScore ?? 0) } : {}),
+    },
+  };
+}
+
+function schedulerFile(path: string): ConfigurationObject {
+  return decodeConfiguration(path, readConfigurationFile(path), {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+  });
+}
+
+/** `--bind-address`, `--secure-port` and the certificate behind them, which components of the control plane have alike. */
+export function secureServer(given: GivenFlags, environment: ComponentEnvironment, name: string) {
+  const tls = servingCertificate(
+    {
+      certFile: given.text('tls-cert-file'),
+      keyFile: given.text('tls-private-key-file'),
+      folder: given.text('cert-dir'),
+      name,
+      dnsNames: ['localhost', environment.machine.nodeName],
+      ipAddresses: ['127.0.0.1'],
+    },
+    environment,
+  );
+  return { host: given.text('bind-address') || '0.0.0.0', port: given.number('secure-port'), tls };
+}

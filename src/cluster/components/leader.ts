@@ -1,0 +1,45 @@
+/** Leader election as its flags describe it: of several equal processes one works, the others stand by. */
+import { hostname } from 'node:os';
+import type { Client } from '../../client/client.ts';
+import { leaderElection } from '../../reconcile/leader-election.ts';
+import type { ComponentEnvironment } from './component.ts';
+
+export interface LeaderSettings {
+  readonly enabled: boolean;
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+}
+
+/** Runs `work` while this process leads. Losing the lead ends the process, as upstream: whoever starts it starts it afresh. */
+export async function whileLeading(
+  client: Client,
+  settings: LeaderSettings,
+  { clock, random, log, signal }: ComponentEnvironment,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  if (!settings.enabled) return work(signal);
+  const over = new AbortController();
+  await leaderElection({
+    client,
+    clock,
+    random,
+    log,
+    lease: { namespace: settings.namespace, name: settings.name },
+    identity: `${hostname()}_${random.uuid()}`,
+    leaseDurationSeconds: settings.leaseDurationMs / 1000,
+    renewDeadlineSeconds: settings.renewDeadlineMs / 1000,
+    retryPeriodSeconds: settings.retryPeriodMs / 1000,
+    signal: AbortSignal.any([signal, over.signal]),
+    async lead(leading) {
+      try {
+        await work(leading);
+      } finally {
+        if (!signal.aborted) over.abort(new Error('leaderelection lost'));
+      }
+    },
+  });
+  if (!signal.aborted) throw new Error('leaderelection lost');
+}

@@ -1,0 +1,65 @@
+/** What a component serves HTTPS with: the certificate of its flags, or one it signs itself and keeps in its folder. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCertificateAuthority, issueCertificate } from '../../pki/authority.ts';
+import { systemKeys } from '../../pki/keys.ts';
+import { CommandError } from '../command-error.ts';
+import type { ComponentEnvironment } from './component.ts';
+
+export interface ServingCertificateFlags {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Empty: kept in memory alone. */
+  readonly folder: string;
+  /** Of the files in the folder. */
+  readonly name: string;
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+}
+
+export interface PemPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export function servingCertificate(flags: ServingCertificateFlags, environment: ComponentEnvironment): PemPair {
+  if (flags.certFile !== '' && flags.keyFile !== '')
+    return {
+      certificate: readPem('--tls-cert-file', flags.certFile),
+      key: readPem('--tls-private-key-file', flags.keyFile),
+    };
+  const files = { certificate: join(flags.folder, `${flags.name}.crt`), key: join(flags.folder, `${flags.name}.key`) };
+  if (flags.folder !== '' && existsSync(files.certificate) && existsSync(files.key))
+    return { certificate: readFileSync(files.certificate, 'utf8'), key: readFileSync(files.key, 'utf8') };
+  const { clock, random } = environment;
+  const commonName = flags.dnsNames[0] ?? 'localhost';
+  const authority = createCertificateAuthority({ commonName: `${commonName}-ca` }, { clock, random, keys: systemKeys });
+  const pair = issueCertificate(authority, {
+    commonName,
+    dnsNames: flags.dnsNames,
+    ipAddresses: flags.ipAddresses,
+    usages: ['server auth'],
+  });
+  const certificate = pair.certificatePem + authority.certificatePem;
+  if (flags.folder !== '') {
+    mkdirSync(flags.folder, { recursive: true, mode: 0o755 });
+    writeFileSync(files.key, pair.keyPem, { mode: 0o600 });
+    writeFileSync(files.certificate, certificate);
+  }
+  return { certificate, key: pair.keyPem };
+}
+
+export function readPem(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CommandError(
+      `${flag} ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      'Give the path of a PEM file.',
+    );
+  }
+}
+
+export function readOptionalPem(flag: string, path: string): string | undefined {
+  return path === '' ? undefined : readPem(flag, path);
+}
