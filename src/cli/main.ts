@@ -7,13 +7,14 @@ import { CommandError } from '../cluster/command-error.ts';
 const words = process.argv.slice(2);
 const components = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'];
 
+let status: number;
 try {
   if (components.includes(words[0] ?? '')) {
     const { runComponentCommand } = await import('../cluster/components/command.ts');
-    process.exitCode = await runComponentCommand(words[0] ?? '', words.slice(1));
+    status = await runComponentCommand(words[0] ?? '', words.slice(1));
   } else {
     const { runCommand } = await import('./commands.ts');
-    process.exitCode = await runCommand(words);
+    status = await runCommand(words);
   }
 } catch (error) {
   if (error instanceof CommandError) {
@@ -21,5 +22,7 @@ try {
   } else {
     process.stderr.write(`coracle: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`);
   }
-  process.exitCode = 1;
+  status = 1;
 }
+// Whatever still waits for something (a timer, an idle connection) must not keep a finished command.
+process.exit(status);
