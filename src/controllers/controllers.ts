@@ -78,12 +78,19 @@ export async function runControllerManager(
       isEnabled(entry, selection) && entry.gates.every(({ name, default: on }) => options.featureGates?.[name] ?? on),
   );
   const isFirst = ({ name }: ControllerEntry) => firstControllers.includes(name);
-  const running = enabled.filter(isFirst).map((entry) => start(entry, context, options));
+  const running: Promise<void>[] = [];
+  const run = (entry: ControllerEntry) => {
+    const ended = start(entry, context, options);
+    // A failure is not lost: it is found when all are waited for.
+    ended.catch(() => {});
+    running.push(ended);
+  };
+  enabled.filter(isFirst).forEach(run);
   for (const entry of enabled) {
     if (isFirst(entry)) continue;
     await new Promise<void>((resolve) => context.clock.soon(resolve));
     if (context.signal.aborted) break;
-    running.push(start(entry, context, options));
+    run(entry);
   }
   await Promise.all(running);
 }

@@ -39,6 +39,7 @@ describe('five components in processes of their own', { skip: missing ?? false }
     execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
       encoding: 'utf8',
       cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
       env: { ...process.env, KUBECONFIG: directory.kubeconfig, HOME: folder },
     }).trim();
@@ -124,6 +125,7 @@ describe('five components in processes of their own', { skip: missing ?? false }
       `--kubelet-client-certificate=${pki('apiserver-kubelet-client.crt')}`,
       `--kubelet-client-key=${pki('apiserver-kubelet-client.key')}`,
       `--kubelet-certificate-authority=${pki('ca.crt')}`,
+      '--kubelet-preferred-address-types=InternalIP,Hostname',
       `--service-account-key-file=${pki('sa.key')}`,
       `--service-account-signing-key-file=${pki('sa.key')}`,
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',

@@ -30,6 +30,7 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
       encoding: 'utf8',
       cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 120_000,
       env: { ...process.env, KUBECONFIG: directory.kubeconfig, HOME: folder },
     });
