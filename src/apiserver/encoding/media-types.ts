@@ -1,33 +1,36 @@
 /**
- * The media types this server reads and writes, in the order of preference. A new encoding (protobuf, CBOR) is registered here and
- * nowhere else.
+ * The media types this server reads and writes, in the order of preference.
  */
 
 import { unsupportedMediaType } from '../../apimachinery/status.ts';
 import { yamlLibrary } from '../../base/lazy-module.ts';
 import { encodeAny } from './json.ts';
+import { encodeProtobuf } from './protobuf.ts';
 
 export type InputFormat = 'json' | 'yaml' | 'protobuf';
 
 export interface OutputFormat {
-  readonly name: 'json' | 'yaml' | 'object';
+  readonly name: 'json' | 'yaml' | 'protobuf' | 'object';
   readonly mediaType: string;
-  /** Whether a watch can be written in it. */
-  readonly streams: boolean;
+  /** The media type of a watch; undefined when none can be written in it. */
+  readonly streamMediaType: string | undefined;
 }
 
 /** What a component of the same process asks for: the object itself, frozen. */
 export const objectMediaType = 'application/vnd.coracle.object';
 
+const protobufMediaType = 'application/vnd.kubernetes.protobuf';
+
 export const outputFormats: readonly OutputFormat[] = [
-  { name: 'json', mediaType: 'application/json', streams: true },
-  { name: 'yaml', mediaType: 'application/yaml', streams: false },
+  { name: 'json', mediaType: 'application/json', streamMediaType: 'application/json' },
+  { name: 'yaml', mediaType: 'application/yaml', streamMediaType: undefined },
+  { name: 'protobuf', mediaType: protobufMediaType, streamMediaType: `${protobufMediaType};stream=watch` },
 ];
 
 const inputFormats: Readonly<Record<string, InputFormat>> = {
   'application/json': 'json',
   'application/yaml': 'yaml',
-  'application/vnd.kubernetes.protobuf': 'protobuf',
+  [protobufMediaType]: 'protobuf',
 };
 
 /** The form of a request's body; JSON when the client does not say. Throws 415. */
@@ -44,13 +47,14 @@ export function mediaTypeOf(header: string): string {
   return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
 }
 
-/** An object of any kind in the client's form. */
+/** An object of any kind in the client's form. Throws 406 for what has no such form. */
 export function encodeIn(format: OutputFormat, object: unknown, pretty: boolean): Buffer {
+  if (format.name === 'protobuf') return encodeProtobuf(object as object);
   const json = encodeAny(object);
   return format.name === 'json' && !pretty ? json : reformat(format, json, pretty);
 }
 
-/** Canonical JSON in another form. */
+/** Canonical JSON in another form of text. */
 export function reformat(format: OutputFormat, json: Buffer, pretty: boolean): Buffer {
   if (format.name === 'yaml')
     return Buffer.from(yamlLibrary().stringify(JSON.parse(json.toString()), { version: '1.1', lineWidth: 0 }));

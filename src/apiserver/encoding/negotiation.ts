@@ -34,17 +34,21 @@ export function negotiate(
 ): Output {
   const { accept } = request.headers;
   if (accept === objectMediaType) return inProcess;
-  const offered = outputFormats.filter((format) => !stream || format.streams);
+  const offered = stream ? streamFormats : outputFormats;
   const clauses = accept === undefined || accept.trim() === '' ? [anything] : parseAccept(accept);
   for (const clause of clauses) {
     const format = offered.find((candidate) => matches(clause, candidate));
     if (!format) continue;
     const transform = transformOf(clause, transforms);
-    if (transform === 'unknown') continue;
+    if (transform === 'unknown' || !streamIsKnown(clause, format)) continue;
+    // A Table has no protobuf form.
+    if (transform?.as === 'Table' && format.name === 'protobuf') continue;
     return { format, transform, pretty: format.name === 'json' && wantsPretty(request) };
   }
   throw notAcceptable(offered.map((format) => format.mediaType));
 }
+
+const streamFormats = outputFormats.filter((format) => format.streamMediaType !== undefined);
 
 interface Clause {
   readonly type: string;
@@ -55,7 +59,7 @@ interface Clause {
 
 const anything: Clause = { type: '*', subtype: '*', parameters: new Map(), quality: 1 };
 const inProcess: Output = {
-  format: { name: 'object', mediaType: objectMediaType, streams: true },
+  format: { name: 'object', mediaType: objectMediaType, streamMediaType: objectMediaType },
   pretty: false,
   transform: undefined,
 };
@@ -85,6 +89,12 @@ function matches({ type, subtype }: Clause, { mediaType }: OutputFormat): boolea
   if (type === '*' && subtype === '*') return true;
   const [offeredType, offeredSubtype] = mediaType.split('/');
   return type === offeredType && (subtype === '*' || subtype === offeredSubtype);
+}
+
+/** `;stream=watch` may be said of every form that a watch can have, whether a watch is asked for or not. */
+function streamIsKnown({ parameters }: Clause, format: OutputFormat): boolean {
+  const stream = parameters.get('stream') ?? '';
+  return stream === '' || (stream === 'watch' && format.streamMediaType !== undefined);
 }
 
 const transformations: ReadonlySet<string> = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']);

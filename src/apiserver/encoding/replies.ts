@@ -11,8 +11,10 @@ import { type IncludeObject, partialMetadata, partialMetadataList, type TableRow
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
 import { encodeList, type ListPage, listKind, listMetadata, paced } from './list-encoding.ts';
+import { ListMessages } from './list-messages.ts';
 import { encodeIn, reformat } from './media-types.ts';
 import type { Output, Transform } from './negotiation.ts';
+import { wrapped } from './protobuf.ts';
 
 export interface ReplyContext {
   readonly output: Output;
@@ -34,6 +36,9 @@ export function replyWithEntry(context: ReplyContext, entry: CacheEntry, options
   if (output.transform) {
     const rows = [{ served: entry.objectIn(resource), hub: entry.object() }];
     return encodedReply(context, transformOne(context, output.transform, rows[0]!), options);
+  }
+  if (output.format.name === 'protobuf') {
+    return bytesReply(output, [wrapped(envelope, entry.messageIn(resource))], options);
   }
   const bytes = entry.bytesIn(resource, envelope);
   return bytesReply(output, [reformat(output.format, bytes, output.pretty)], options);
@@ -59,6 +64,7 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
     return objectReply(Object.freeze(list), {});
   }
   if (output.transform) return encodedReply(context, transformList(context, output.transform, page), {});
+  if (output.format.name === 'protobuf') return replyWithMessages(context, page);
   const pieces = encodeList(resource, envelope, page);
   if (output.format.name !== 'json' || output.pretty) {
     return bytesReply(output, [reformat(output.format, Buffer.concat([...pieces]), output.pretty)], {});
@@ -72,6 +78,18 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
     yield* pieces;
   })();
   return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks: paced(rest, clock) } };
+}
+
+/** A long list needs turns of the loop already to learn its length, which stands before everything else. */
+function replyWithMessages({ output, resource, clock }: ReplyContext, page: ListPage): ApiResponse {
+  const messages = new ListMessages(resource, page);
+  if (messages.encodeSome()) return bytesReply(output, [...messages.pieces()], {});
+  const chunks = (async function* () {
+    do await new Promise<void>((resolve) => clock.soon(resolve));
+    while (!messages.encodeSome());
+    yield* paced(messages.pieces(), clock);
+  })();
+  return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks } };
 }
 
 /** `299 - "text"` for each: what clients print as `Warning: text`. */

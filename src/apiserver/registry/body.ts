@@ -1,10 +1,9 @@
 /** A request's object: read, decoded by the kind table with upstream's strictness, brought into the hub version and defaulted. */
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
-import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
+import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest } from '../../apimachinery/status.ts';
 import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
-import { openEnvelope, ProtobufError, readMessage } from '../encoding/protobuf-input.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import type { Operation } from './operation.ts';
@@ -37,25 +36,8 @@ async function decodeBytes(
 ) {
   const format = inputFormat(request.headers['content-type']);
   const bytes = request.body.kind === 'bytes' ? await request.body.read(bodyLimitBytes) : Buffer.alloc(0);
-  if (format === 'protobuf') {
-    return builtinCodec().decodeValue(decodeProtobuf(bytes, expected), { expected, fieldValidation });
-  }
+  if (format === 'protobuf') return builtinCodec().decodeProtobuf(bytes, { expected, fieldValidation });
   return builtinCodec().decode(bytes, { expected, fieldValidation, format });
-}
-
-/** As plain JSON, with `kind` and `apiVersion` of the envelope. Throws 400. */
-function decodeProtobuf(bytes: Buffer, expected: GroupVersionKind): object {
-  const { registry } = builtinCodec();
-  try {
-    const { apiVersion, kind, raw } = openEnvelope(bytes);
-    const known = registry.kind(apiVersion || apiVersionOf(expected), kind || expected.kind);
-    // The codec has the words for a kind that nobody knows.
-    const value = known ? (readMessage(registry, known.type, raw) as object) : {};
-    return { ...value, kind, apiVersion };
-  } catch (error) {
-    if (!(error instanceof ProtobufError)) throw error;
-    throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${error.message}`);
-  }
 }
 
 /** The body as an object of the resource, in the hub version and defaulted. */

@@ -56,7 +56,10 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
-  const representations = new Map<ServedResource, Representation>();
+  const representations = {
+    json: new Map<ServedResource, Representation>(),
+    protobuf: new Map<ServedResource, Representation>(),
+  };
   const feed = new StoreFeed({ store, clock, log });
 
   const envelope = (resource: ServedResource) =>
@@ -86,8 +89,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     },
     hooksOf: (kind) => options.hooks.get(kind.name) ?? noHooks,
     envelopeOf: envelope,
-    representationOf: (resource) =>
-      remember(representations, resource, () => wholeObjects(resource, envelope(resource))),
+    representationOf: (resource, wire) =>
+      remember(representations[wire], resource, () => wholeObjects(resource, envelope(resource), wire)),
     storages: () => storages.values(),
     close() {
       for (const { cache } of storages.values()) cache.close();

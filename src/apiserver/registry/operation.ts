@@ -16,7 +16,7 @@ import type { ReplyContext } from '../encoding/replies.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { parseIncludeObject } from '../table/table.ts';
-import type { Representation } from '../watch-cache/cache-event.ts';
+import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
@@ -37,8 +37,8 @@ export interface RegistryEnvironment {
   storageNamed(name: string): KindStorage | undefined;
   hooksOf(kind: StoredKind): ResourceHooks;
   envelopeOf(resource: ServedResource): Envelope;
-  /** The one by which all watchers of whole objects of this version share frames. */
-  representationOf(resource: ServedResource): Representation;
+  /** The one by which all watchers of whole objects of this version and media type share frames. */
+  representationOf(resource: ServedResource, wire: Wire): Representation;
 }
 
 export interface Operation {

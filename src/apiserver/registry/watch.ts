@@ -4,15 +4,16 @@
  * A watch without a version (or with `0`) first tells the present state as ADDED events; with a version it goes on from there, or
  * tells in one ERROR event that the version is too old. `sendInitialEvents` closes the state with a bookmark.
  */
+import type { KubeObject } from '../../apimachinery/meta.ts';
 import { expired } from '../../apimachinery/status.ts';
 import { prefixEnd } from '../../storage/store.ts';
 import type { Output } from '../encoding/negotiation.ts';
 import { table } from '../encoding/replies.ts';
-import { plainFrame, transformedObjects } from '../encoding/representations.ts';
+import { transformedObjects } from '../encoding/representations.ts';
 import type { ApiResponse } from '../request.ts';
 import { partialMetadata } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
-import type { Representation } from '../watch-cache/cache-event.ts';
+import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { CacheWatcher } from '../watch-cache/cache-watcher.ts';
 import type { Selection } from '../watch-cache/selection.ts';
 import { type ListOptions, parseListOptions } from './list-options.ts';
@@ -32,8 +33,12 @@ export async function watch(operation: Operation): Promise<ApiResponse> {
   return { status: 200, headers, body: { kind: 'watch', events: watcher } };
 }
 
+function wireOf({ format }: Output): Wire {
+  return format.name === 'protobuf' ? 'protobuf' : 'json';
+}
+
 function contentTypeOf({ format }: Output): string {
-  return format.mediaType;
+  return format.streamMediaType ?? format.mediaType;
 }
 
 async function begin(operation: Operation, options: ListOptions): Promise<CacheWatcher> {
@@ -66,7 +71,7 @@ function replay({ storage }: Operation, watcher: CacheWatcher, revision: number)
   const { cache } = storage;
   if (cache.replay(watcher, revision)) return;
   const { status } = expired(`too old resource version: ${revision} (${cache.oldestRevision})`);
-  watcher.end(plainFrame('ERROR', status));
+  watcher.end(watcher.representation.error(status));
 }
 
 /** The objects of the selection's place; whether they match is looked at when they are told. */
@@ -89,12 +94,18 @@ function stateOf({ storage, kind }: Operation, selection: Selection): readonly C
 /** Watchers of whole objects share one representation per served version; transformed ones have their own. */
 function representationFor({ environment, resource, reply }: Operation): Representation {
   const { transform } = reply.output;
-  if (!transform) return environment.representationOf(resource);
-  if (transform.as !== 'Table')
-    return transformedObjects(resource, (object) => partialMetadata(object, transform.version));
-  return transformedObjects(resource, (served, hub) => {
-    const { resourceVersion = '' } = served.metadata;
-    return table(reply, transform, [{ served, hub }], { resourceVersion });
+  const wire = wireOf(reply.output);
+  if (!transform) return environment.representationOf(resource, wire);
+  if (transform.as !== 'Table') {
+    const partial = (object: KubeObject) => partialMetadata(object, transform.version);
+    return transformedObjects(resource, wire, { frame: partial, bookmark: partial });
+  }
+  return transformedObjects(resource, wire, {
+    frame(served, hub) {
+      const { resourceVersion = '' } = served.metadata;
+      return table(reply, transform, [{ served, hub }], { resourceVersion });
+    },
+    bookmark: (object) => object,
   });
 }
 

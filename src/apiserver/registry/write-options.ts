@@ -10,10 +10,10 @@ import {
   tooLong,
 } from '../../apimachinery/field-error.ts';
 import type { DeleteOptions } from '../../apimachinery/gen/meta-v1.ts';
+import { openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
 import { badRequest, invalid, messageOf } from '../../apimachinery/status.ts';
 import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
-import { openEnvelope, readMessage } from '../encoding/protobuf-input.ts';
 import type { ApiRequest } from '../request.ts';
 import { isTrue } from '../request-info.ts';
 
@@ -87,8 +87,8 @@ async function bodyOptions(request: ApiRequest): Promise<DeleteOptions | undefin
 
 function readProtobufOptions(bytes: Buffer): object {
   try {
-    const { kind, raw } = openEnvelope(bytes);
-    return { kind, ...(readMessage(builtinCodec().registry, 'meta/v1.DeleteOptions', raw) as object) };
+    const { kind, message } = openEnvelope(bytes);
+    return { kind, ...builtinCodec().decodeMessage(message, 'meta/v1.DeleteOptions') };
   } catch (error) {
     throw badRequest(messageOf(error));
   }

@@ -1,5 +1,5 @@
 /**
- * One object at one revision, in as many forms as have been asked for: the decoded object, and its bytes per served version. An
+ * One object at one revision, in as many forms as have been asked for: the decoded object, its JSON and its protobuf per served version. An
  * entry never changes; a write makes a new one. What is expensive is made on first use and shared by everybody after.
  *
  * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the `DecodedPool`, since whoever
@@ -8,6 +8,7 @@
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { decodeStored, encodeObject } from '../encoding/json.ts';
+import { encodeMessage } from '../encoding/protobuf.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
@@ -38,7 +39,8 @@ export class CacheEntry<V = unknown> {
   #bytes: Buffer | undefined;
   #labels: Readonly<Record<string, string>> | undefined;
   #fields: Readonly<Record<string, string>> | undefined;
-  #versions: Map<string, { object?: KubeObject; bytes?: Buffer }> | undefined;
+  #message: Buffer | undefined;
+  #versions: Map<string, VersionForms> | undefined;
 
   /** `trusted`: the bytes were written by this very release, so they can be served as they are. */
   constructor(context: EntryContext<V>, version: StoredVersion<V>, trusted: boolean) {
@@ -135,7 +137,24 @@ export class CacheEntry<V = unknown> {
     return version.bytes;
   }
 
-  #version(resource: ServedResource): { object?: KubeObject; bytes?: Buffer } {
+  /** The protobuf message in a served version, without its envelope. */
+  messageIn(resource: ServedResource): Buffer {
+    const { conversion, type } = resource;
+    if (!conversion) {
+      this.#message ??= encodeMessage(type, this.#object ?? this.#parsed());
+      return this.#message;
+    }
+    const version = this.#version(resource);
+    version.message ??= encodeMessage(type, version.object ?? this.objectIn(resource));
+    return version.message;
+  }
+
+  /** Canonical bytes need no more than parsing to be written in another form: nothing is checked, kept or frozen. */
+  #parsed(): KubeObject {
+    return this.#context.form.keepsObjects ? this.object() : (JSON.parse(this.bytes().toString()) as KubeObject);
+  }
+
+  #version(resource: ServedResource): VersionForms {
     this.#versions ??= new Map();
     let version = this.#versions.get(resource.apiVersion);
     if (!version) {
@@ -144,6 +163,13 @@ export class CacheEntry<V = unknown> {
     }
     return version;
   }
+}
+
+/** An object in a version that is not the hub. */
+interface VersionForms {
+  object?: KubeObject;
+  bytes?: Buffer;
+  message?: Buffer;
 }
 
 /** Keeps at most `capacity` decoded objects, the most recently decoded ones. */

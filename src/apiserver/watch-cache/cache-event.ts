@@ -9,12 +9,17 @@ import { matchesSelectors, type Selection } from './selection.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** In which form watchers receive objects: a served version as JSON, as a Table, as metadata only. Compared by identity. */
+/** How a frame is written to the network. */
+export type Wire = 'json' | 'protobuf';
+
+/** In which form watchers receive objects: a served version as JSON or protobuf, as a Table, as metadata only. Compared by identity. */
 export interface Representation {
   /** `revision` differs from the entry's own for objects that are gone. */
   frame(type: FrameType, entry: CacheEntry, revision: number): WatchFrame;
   /** Tells how far the watch is; with `endsState` also that the initial state is complete. */
   bookmark(revision: number, endsState?: boolean): WatchFrame;
+  /** The last frame of a watch that cannot go on; the object is a Status. */
+  error(status: object): WatchFrame;
 }
 
 export class CacheEvent {

@@ -13,7 +13,7 @@ import { Delivery } from './delivery.ts';
 function watcher(): CacheWatcher {
   return new CacheWatcher({
     selection: { labels: everything, fields: everyField },
-    representation: { frame: () => frame(0), bookmark: () => frame(0) },
+    representation: { frame: () => frame(0), error: (status) => plainFrame('ERROR', status), bookmark: () => frame(0) },
     wantsBookmarks: false,
     delivery: new Delivery(new FakeClock(), silentLog),
   });

@@ -6,7 +6,6 @@
  * in (`pumpTo`), or asks for it (`takeBatch`, or one by one as an iterable).
  */
 import { internalError, messageOf } from '../../apimachinery/status.ts';
-import { plainFrame } from '../encoding/representations.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
 import type { CacheEvent, Representation } from './cache-event.ts';
@@ -76,7 +75,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
       if (type) this.push(event.frame(type, this.representation));
     } catch (error) {
       // What cannot be read (a stored object that is broken) must not stop the changes of others.
-      this.end(plainFrame('ERROR', internalError(messageOf(error)).status));
+      this.end(this.representation.error(internalError(messageOf(error)).status));
     }
   }
 

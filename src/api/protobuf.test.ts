@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { builtinSchema } from '../../api/schema.ts';
-import { openEnvelope, ProtobufError, readMessage } from './protobuf-input.ts';
+import { openEnvelope } from '../apimachinery/protobuf/envelope.ts';
+import { MessageReader } from '../apimachinery/protobuf/message-reader.ts';
+import { ProtobufError } from '../apimachinery/protobuf/wire-reader.ts';
+import { builtinSchema } from './schema.ts';
 
 /** A field on the wire: numbers as varints, everything else by its length. */
 function field(tag: number, value: number | string | Buffer): Buffer {
@@ -23,10 +25,10 @@ function varint(value: number): Buffer {
 const message = (...fields: Buffer[]) => Buffer.concat(fields);
 const envelope = (apiVersion: string, kind: string, raw: Buffer) =>
   message(Buffer.from('k8s\0'), field(1, message(field(1, apiVersion), field(2, kind))), field(2, raw));
-const read = (type: string, bytes: Buffer) => readMessage(builtinSchema(), type, bytes);
+const read = (type: string, bytes: Buffer) => new MessageReader(builtinSchema()).read(bytes, type);
 
 test('the envelope says what is in it', () => {
-  const { apiVersion, kind, raw } = openEnvelope(envelope('apps/v1', 'Deployment', Buffer.from('xyz')));
+  const { apiVersion, kind, message: raw } = openEnvelope(envelope('apps/v1', 'Deployment', Buffer.from('xyz')));
   assert.deepEqual([apiVersion, kind, Buffer.from(raw).toString()], ['apps/v1', 'Deployment', 'xyz']);
 });
 

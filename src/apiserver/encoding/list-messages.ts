@@ -1,0 +1,55 @@
+/**
+ * A list in protobuf from cached messages: they are joined, not encoded. The length of the whole stands before the first item, so
+ * all items must have their form before anything is sent; those that have none yet get it in portions.
+ */
+import type { ServedResource } from '../resources.ts';
+import { type ListPage, listKind, listMetadata } from './list-encoding.ts';
+import { itemHead, listParts } from './protobuf.ts';
+
+const pieceSize = 64 * 1024;
+
+export class ListMessages {
+  readonly #resource: ServedResource;
+  readonly #page: ListPage;
+  readonly #heads: Buffer[] = [];
+  #size = 0;
+
+  constructor(resource: ServedResource, page: ListPage) {
+    this.#resource = resource;
+    this.#page = page;
+  }
+
+  /** Sees to about as many bytes as one piece has; says whether that was the last of it. */
+  encodeSome(): boolean {
+    const { entries } = this.#page;
+    const enough = this.#size + pieceSize;
+    while (this.#heads.length < entries.length) {
+      if (this.#size >= enough) return false;
+      const { length } = entries[this.#heads.length]!.messageIn(this.#resource);
+      const head = itemHead(length);
+      this.#heads.push(head);
+      this.#size += head.length + length;
+    }
+    return true;
+  }
+
+  /** The pieces of the list; each but the last has about `pieceSize` bytes. Only when everything is encoded. */
+  *pieces(): Generator<Buffer, void> {
+    const resource = this.#resource;
+    const typeMeta = { apiVersion: resource.apiVersion, kind: listKind(resource) };
+    const { head, end } = listParts(typeMeta, listMetadata(this.#page), this.#size);
+    let parts: Buffer[] = [head];
+    let size = head.length;
+    for (const [i, entry] of this.#page.entries.entries()) {
+      const message = entry.messageIn(resource);
+      parts.push(this.#heads[i]!, message);
+      size += message.length;
+      if (size < pieceSize) continue;
+      yield Buffer.concat(parts);
+      parts = [];
+      size = 0;
+    }
+    parts.push(end);
+    yield Buffer.concat(parts);
+  }
+}
