@@ -5,7 +5,8 @@
  * for, encoded once, and carry an ETag of their content.
  */
 import { createHash } from 'node:crypto';
-import { builtinSchema } from '../../api/schema.ts';
+import { builtinCodec, builtinSchema } from '../../api/schema.ts';
+import { wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
 import { apiVersionOf } from '../../apimachinery/resource.ts';
 import type { ResourceRow } from '../../apimachinery/schema.ts';
 import { type AggregatedVersion, aggregatedList } from './aggregated.ts';
@@ -83,19 +84,19 @@ export class Discovery {
    * `/api` and `/apis` have the aggregated form.
    */
   document(path: string, accept: string | undefined): DiscoveryDocument | undefined {
-    const aggregated = path === '/api' || path === '/apis' ? aggregatedVersion(accept) : undefined;
-    const key = `${path} ${aggregated ?? ''}`;
-    if (!this.#documents.has(key)) this.#documents.set(key, this.#make(path, aggregated));
+    const { mediaType, aggregated } = formOf(accept, path === '/api' || path === '/apis');
+    const key = `${path} ${mediaType} ${aggregated ?? ''}`;
+    if (!this.#documents.has(key)) this.#documents.set(key, this.#make(path, { mediaType, aggregated }));
     return this.#documents.get(key);
   }
 
-  #make(path: string, aggregated: AggregatedVersion | undefined): DiscoveryDocument | undefined {
+  #make(path: string, { mediaType, aggregated }: DocumentForm): DiscoveryDocument | undefined {
     const content = aggregated ? this.#aggregated(path, aggregated) : this.#plain(path);
     if (content === undefined) return undefined;
-    const body = Buffer.from(`${JSON.stringify(content)}\n`);
+    const body = mediaType === protobuf ? protobufDocument(content) : Buffer.from(`${JSON.stringify(content)}\n`);
     const etag = `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"`;
     const parameters = aggregated ? `;g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList` : '';
-    return { body, etag, contentType: `application/json${parameters}` };
+    return { body, etag, contentType: `${mediaType}${parameters}` };
   }
 
   #aggregated(path: string, version: AggregatedVersion): object {
@@ -184,16 +185,37 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The first clause of the Accept header that this server can meet decides; undefined stands for the plain documents. */
-function aggregatedVersion(accept: string | undefined): AggregatedVersion | undefined {
+const json = 'application/json';
+const protobuf = 'application/vnd.kubernetes.protobuf';
+
+interface DocumentForm {
+  readonly mediaType: typeof json | typeof protobuf;
+  /** Undefined stands for the plain documents. */
+  readonly aggregated: AggregatedVersion | undefined;
+}
+
+/** The first clause of the Accept header that this server can meet decides. */
+function formOf(accept: string | undefined, canAggregate: boolean): DocumentForm {
   for (const clause of (accept ?? '').split(',')) {
-    const [mediaType, ...parameters] = clause.split(';').map((part) => part.trim());
-    if (mediaType !== 'application/json' && mediaType !== '*/*' && mediaType !== 'application/*') continue;
+    const [range, ...parameters] = clause.split(';').map((part) => part.trim());
+    const mediaType = range === protobuf ? protobuf : jsonRanges.has(range ?? '') ? json : undefined;
+    if (mediaType === undefined) continue;
     const values = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
-    if (values.get('as') === undefined) return undefined;
+    if (values.get('as') === undefined) return { mediaType, aggregated: undefined };
     const version = values.get('v');
-    if (values.get('as') !== 'APIGroupDiscoveryList' || values.get('g') !== 'apidiscovery.k8s.io') continue;
-    if (version === 'v2' || version === 'v2beta1') return version;
+    if (!canAggregate || values.get('as') !== 'APIGroupDiscoveryList') continue;
+    if (values.get('g') !== 'apidiscovery.k8s.io') continue;
+    if (version === 'v2' || version === 'v2beta1') return { mediaType, aggregated: version };
   }
-  return undefined;
+  return { mediaType: json, aggregated: undefined };
+}
+
+const jsonRanges: ReadonlySet<string> = new Set([json, '*/*', 'application/*']);
+
+/** Some plain documents carry no apiVersion, and their envelope none either; all are of `meta/v1`. */
+function protobufDocument(content: object): Buffer {
+  const { apiVersion = '', kind } = content as { readonly apiVersion?: string; readonly kind: string };
+  const codec = builtinCodec();
+  const type = codec.registry.typeOf(apiVersion || 'v1', kind)!;
+  return wrapMessage(apiVersion, kind, codec.encodeMessage(content, type.id));
 }

@@ -9,13 +9,22 @@ function ask(accept: string | undefined, options?: NegotiationOptions, more: { q
 }
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const protobufTable = table.replace('json', 'vnd.kubernetes.protobuf');
 
 const answers = [
   { accept: undefined, format: 'json' },
   { accept: '*/*', format: 'json' },
   { accept: 'application/yaml', format: 'yaml' },
   { accept: 'application/json;q=0.5, application/yaml', format: 'yaml' },
-  { accept: 'application/vnd.kubernetes.protobuf,application/json', format: 'json' },
+  { accept: 'application/vnd.kubernetes.protobuf,application/json', format: 'protobuf' },
+  { accept: 'application/vnd.kubernetes.protobuf;stream=watch', format: 'protobuf' },
+  { accept: `${protobufTable},${table}`, format: 'json', options: { transforms: true }, as: 'Table' },
+  {
+    accept: 'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json',
+    format: 'protobuf',
+    options: { transforms: true },
+    as: 'PartialObjectMetadata',
+  },
   { accept: `${table},application/json`, format: 'json', options: { transforms: true }, as: 'Table' },
   { accept: `${table},application/json`, format: 'json' },
   {
@@ -34,7 +43,9 @@ for (const { accept, format, options, as } of answers) {
 }
 
 test('what cannot be written is refused, and YAML is no stream', () => {
-  assert.throws(() => ask('application/vnd.kubernetes.protobuf'), { code: 406 });
+  assert.throws(() => ask('application/cbor'), { code: 406 });
+  assert.throws(() => ask(protobufTable, { transforms: true }), { code: 406 });
+  assert.throws(() => ask('application/json;stream=other'), { code: 406 });
   assert.throws(() => ask(table), { code: 406 });
   assert.throws(() => ask('application/yaml', { stream: true }), { code: 406 });
   assert.throws(() => ask('application/json;q=0'), { code: 406 });

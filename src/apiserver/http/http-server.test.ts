@@ -158,7 +158,8 @@ describe('the server on the network', () => {
       path: `${collection}/a`,
       headers: { accept: 'text/html' },
       code: 406,
-      message: /^only the following media types are accepted: application\/json, application\/yaml$/,
+      message:
+        /^only the following media types are accepted: application\/json, application\/yaml, application\/vnd\.kubernetes\.protobuf$/,
     },
     {
       name: 'server-side apply, which is not there yet',
