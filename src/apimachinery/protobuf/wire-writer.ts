@@ -21,7 +21,7 @@ export class WireWriter {
   #at: number;
 
   constructor(capacity: number = startingCapacity) {
-    this.#buffer = Buffer.allocUnsafeSlow(capacity);
+    this.#buffer = Buffer.allocUnsafe(capacity);
     this.#at = capacity;
   }
 

@@ -4,14 +4,15 @@
  */
 import type { ServedResource } from '../resources.ts';
 import { type ListPage, listKind, listMetadata } from './list-encoding.ts';
-import { itemHead, listParts } from './protobuf.ts';
+import { itemHead, itemHeadLength, listParts } from './protobuf.ts';
 
 const pieceSize = 64 * 1024;
 
 export class ListMessages {
   readonly #resource: ServedResource;
   readonly #page: ListPage;
-  readonly #heads: Buffer[] = [];
+  /** Items that have their form, and the bytes they take in the list. */
+  #encoded = 0;
   #size = 0;
 
   constructor(resource: ServedResource, page: ListPage) {
@@ -23,12 +24,10 @@ export class ListMessages {
   encodeSome(): boolean {
     const { entries } = this.#page;
     const enough = this.#size + pieceSize;
-    while (this.#heads.length < entries.length) {
+    for (; this.#encoded < entries.length; this.#encoded++) {
       if (this.#size >= enough) return false;
-      const { length } = entries[this.#heads.length]!.messageIn(this.#resource);
-      const head = itemHead(length);
-      this.#heads.push(head);
-      this.#size += head.length + length;
+      const { length } = entries[this.#encoded]!.messageIn(this.#resource);
+      this.#size += itemHeadLength(length) + length;
     }
     return true;
   }
@@ -40,9 +39,9 @@ export class ListMessages {
     const { head, end } = listParts(typeMeta, listMetadata(this.#page), this.#size);
     let parts: Buffer[] = [head];
     let size = head.length;
-    for (const [i, entry] of this.#page.entries.entries()) {
+    for (const entry of this.#page.entries) {
       const message = entry.messageIn(resource);
-      parts.push(this.#heads[i]!, message);
+      parts.push(itemHead(message.length), message);
       size += message.length;
       if (size < pieceSize) continue;
       yield Buffer.concat(parts);

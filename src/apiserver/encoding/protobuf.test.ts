@@ -6,9 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import { configMaps } from '../../api/gen/core-v1.ts';
 import { openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
 import { WireReader } from '../../apimachinery/protobuf/wire-reader.ts';
+import { expired } from '../../apimachinery/status.ts';
 import { type OpenHttps, type OpenServer, openServerWithDefault, serveHttps } from '../api-server.fixture.ts';
 import { builtinCodec } from './json.ts';
 import { encodeProtobuf, protobufFrame, replaceRevision } from './protobuf.ts';
+import { plainFrame } from './representations.ts';
 
 const mediaType = 'application/vnd.kubernetes.protobuf';
 const metadataOnly = `${mediaType};as=PartialObjectMetadata;v=v1;g=meta.k8s.io`;
@@ -44,6 +46,13 @@ test('a message takes another revision in the head of its metadata', () => {
   const message = builtinCodec().encodeMessage(object('9'), type);
   const later = replaceRevision(message, 1234567);
   assert.deepEqual(later, builtinCodec().encodeMessage(object('1234567'), type));
+});
+
+test('what ends a watch is a Status in protobuf too', () => {
+  const frame = plainFrame('ERROR', expired('too old resource version: 1 (5)').status, 'protobuf').encoded();
+  const { type, object } = eventOf(frame.subarray(4));
+  assert.equal(type, 'ERROR');
+  assert.deepEqual([object.kind, object.code, object.reason], ['Status', 410, 'Expired']);
 });
 
 test('what has no such form is not acceptable', () => {

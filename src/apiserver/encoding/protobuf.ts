@@ -64,10 +64,19 @@ const rawKey = 8 + wireTypes.bytes;
 
 /** The bytes before each item of a list. */
 export function itemHead(messageLength: number): Buffer {
-  const writer = new WireWriter(12);
-  writer.varint(messageLength);
-  writer.byte(itemsKey);
-  return writer.finish();
+  const head = Buffer.allocUnsafe(itemHeadLength(messageLength));
+  head[0] = itemsKey;
+  let at = 1;
+  let rest = messageLength;
+  for (; rest >= 0x80; rest >>>= 7) head[at++] = (rest & 0x7f) | 0x80;
+  head[at] = rest;
+  return head;
+}
+
+export function itemHeadLength(messageLength: number): number {
+  let length = 2;
+  for (let rest = messageLength; rest >= 0x80; rest >>>= 7) length++;
+  return length;
 }
 
 const itemsKey = 2 * 8 + wireTypes.bytes;
