@@ -15,7 +15,13 @@ import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
 import { commonCniFolder, nodeKernel } from './node-network.ts';
 import { stopNodeProcess } from './node-supervisor.ts';
-import { removeMasquerade, removePodNetwork, withdrawForwarded } from './pod-network.ts';
+import {
+  configuredPodCidrs,
+  removeEmptyPortMappings,
+  removeMasquerade,
+  removePodNetwork,
+  withdrawForwarded,
+} from './pod-network.ts';
 import { containerdSocket, startPrivateContainerd, stopContainerd } from './private-containerd.ts';
 import { identify, isRunning, runningProcess } from './processes.ts';
 import { findProgram } from './requirements.ts';
@@ -36,6 +42,7 @@ export async function tearDownNode(directory: DataDirectory, options: TearDownOp
     await stopContainerd(directory, clock);
     await killLeftovers(directory, clock);
     await removeKernelTables(directory, options);
+    removeNetwork(directory, config, options);
     unmountBelow([directory.root, directory.state]);
     removeCgroups(basename(directory.state));
   }
@@ -132,14 +139,15 @@ async function removeKernelTables(directory: DataDirectory, { machine }: TearDow
     await removeMasquerade(kernel);
     rmSync(made, { recursive: true, force: true });
   }
-  withdrawForwarded(findProgram(machine, 'iptables'), podCidrsOf(directory));
-  removePodNetwork(commonCniFolder);
 }
 
-/** The ranges that Pods of this node had, from the network configuration that was written for them. */
-function podCidrsOf(directory: DataDirectory): string[] {
-  const text = readText(join(directory.cniConfig, '10-coracle.conflist'));
-  return [...text.matchAll(/"subnet": "([^"]+)"/g)].map((match) => match[1]!);
+function removeNetwork(directory: DataDirectory, config: NodeConfig, { machine }: TearDownOptions): void {
+  const folder = config.containerRuntimeEndpoint ? commonCniFolder : directory.cniConfig;
+  const iptables = findProgram(machine, 'iptables');
+  withdrawForwarded(iptables, configuredPodCidrs(folder));
+  removeEmptyPortMappings(iptables);
+  // In a private runtime's own folder the ranges stay valid for the next start.
+  if (config.containerRuntimeEndpoint) removePodNetwork(folder);
 }
 
 /** Innermost first. A mount that is still in use is detached and goes with its last user. */

@@ -4,7 +4,6 @@
  */
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { serverVersion } from '../apiserver/version.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -35,6 +34,7 @@ import {
   type UpOptions,
   writeSettings,
 } from './up-settings.ts';
+import { versions } from './versions.ts';
 
 export interface Surroundings {
   readonly clock: Clock;
@@ -166,7 +166,8 @@ class Cluster implements StartedCluster {
     const { clock, machine } = this.#surroundings;
     const supervisor = new NodeSupervisor({ directory, machine, clock, log });
     const node = supervisor.start({
-      version: serverVersion.gitVersion,
+      program: versions.coracle,
+      version: versions.kubernetes,
       server: serverOf(settings),
       nodeName: settings.nodeName,
       nodeIp,

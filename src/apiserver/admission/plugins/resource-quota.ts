@@ -4,6 +4,7 @@
  * is a compare-and-set, so several API servers can charge the same quota.
  */
 import { type ResourceQuota, resourceQuotas } from '../../../api/gen/core-v1.ts';
+import { keyOf } from '../../../apimachinery/meta.ts';
 import { groupResource } from '../../../apimachinery/resource.ts';
 import { internalError } from '../../../apimachinery/status.ts';
 import { withTimeout } from '../../../base/clock.ts';
@@ -140,8 +141,4 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
     if (!own || own.metadata.uid !== quota.metadata.uid) return quota;
     return BigInt(own.metadata.resourceVersion ?? '0') > BigInt(quota.metadata.resourceVersion ?? '0') ? own : quota;
   }
-}
-
-function keyOf({ metadata }: ResourceQuota): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
