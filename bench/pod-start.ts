@@ -3,12 +3,12 @@
  * sandbox and container made by bare CRI calls, in turn with the Pods. API server, kubelet and client are processes of their own; the Pod
  * is bound from the start, so that this is the kubelet's time and not the scheduler's.
  */
-import type { ClientHttp2Session } from 'node:http2';
 import { containerdMissing, startContainerd } from '../src/testing/containerd.ts';
 import { busyboxImageArchive } from '../src/testing/oci-image.ts';
 import { Child } from './parts/child.ts';
 import { type Figure, median, print, rounded, say, spread } from './parts/figure.ts';
 import { ask, openSession } from './parts/https-client.ts';
+import { PodWatch } from './parts/pod-watch.ts';
 import type { RuntimeTimes } from './processes/kubelet.ts';
 import type { StartedServer } from './processes/server.ts';
 
@@ -39,7 +39,7 @@ async function measure(): Promise<void> {
     const { endpoint, directory, cgroupRoot } = containerd;
     await kubelet.ask({ kind: 'start', access: node, nodeName, endpoint, directory, cgroupRoot });
     const session = await openSession(admin);
-    const watch = new PodWatch(session);
+    const watch = new PodWatch(session, podsPath);
     const podsMs: number[] = [];
     const insideMs: number[] = [];
     const bareMs: number[] = [];
@@ -109,45 +109,4 @@ function sum({ sandboxMs, createMs, startMs }: RuntimeTimes): number {
 async function expect(answer: ReturnType<typeof ask>): Promise<void> {
   const { status, body } = await answer;
   if (status >= 300) throw new Error(`the API server answered ${status}: ${body}`);
-}
-
-interface PodState {
-  readonly metadata: { readonly name: string };
-  readonly status?: { readonly phase?: string };
-}
-
-/** All Pods as a watch tells of them. */
-class PodWatch {
-  readonly #waiting = new Set<{ readonly name: string; check(pod: PodState | undefined): void }>();
-
-  constructor(session: ClientHttp2Session) {
-    const stream = session.request({ ':path': `${podsPath}?watch=true` });
-    let text = '';
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      const lines = text.split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) this.#tell(JSON.parse(line) as { readonly type: string; readonly object: PodState });
-    });
-  }
-
-  /** Resolves with the time at which it became true; the Pod is undefined once it is gone. */
-  until(name: string, condition: (pod: PodState | undefined) => boolean): Promise<number> {
-    return new Promise((resolve) => {
-      const waiter = {
-        name,
-        check: (pod: PodState | undefined) => {
-          if (!condition(pod)) return;
-          this.#waiting.delete(waiter);
-          resolve(performance.now());
-        },
-      };
-      this.#waiting.add(waiter);
-    });
-  }
-
-  #tell({ type, object }: { readonly type: string; readonly object: PodState }): void {
-    for (const waiter of [...this.#waiting])
-      if (waiter.name === object.metadata.name) waiter.check(type === 'DELETED' ? undefined : object);
-  }
 }

@@ -157,8 +157,18 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.ok(existsSync(directory.store));
   });
 
-  it('is gone with its data after down --purge', () => {
+  it('takes its containers down when its node becomes a simulated one', () => {
     coracle('up', '--detach');
+    process.kill(pidOf('control-plane'), 'SIGKILL');
+    coracle('up', '--detach', '--runtime', 'simulated');
+    assert.deepEqual(shims(), []);
+    assert.match(coracle('status'), /containerd +-/);
+    coracle('down');
+    assertNothingLeft();
+  });
+
+  it('is gone with its data after down --purge', () => {
+    coracle('up', '--detach', '--runtime', 'containerd');
     coracle('down', '--purge');
     assertNothingLeft();
     assert.ok(!existsSync(directory.root));

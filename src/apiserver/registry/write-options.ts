@@ -104,7 +104,6 @@ async function bodyOptions(request: ApiRequest): Promise<DeleteOptions | undefin
 /** Where upstream's registry of these kinds stands, as its messages name it. */
 const schemeName = 'pkg/apis/meta/internalversion/scheme/register.go:27';
 
-
 function readProtobufOptions(bytes: Buffer): object {
   try {
     const { kind, raw } = openEnvelope(bytes);
@@ -118,7 +117,9 @@ function readOptions(value: object): DeleteOptions {
   const { kind, ...options } = value as { readonly kind?: string; readonly [field: string]: unknown };
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
     const version = String(options.apiVersion || 'v1');
-    throw badRequest(`no kind ${quote(kind)} is registered for version ${quote(version)} in scheme ${quote(schemeName)}`);
+    throw badRequest(
+      `no kind ${quote(kind)} is registered for version ${quote(version)} in scheme ${quote(schemeName)}`,
+    );
   }
   try {
     return builtinCodec().copyByTable(options, 'meta/v1.DeleteOptions') as unknown as DeleteOptions;
