@@ -51,7 +51,14 @@ for (const suite of suites) {
   console.log(`\n== ${suite.name} ==`);
   run(
     suite.name,
-    [process.execPath, '--test', '--test-concurrency=1', `--test-reporter=${reporter}`, ...suite.files],
+    [
+      process.execPath,
+      '--test',
+      '--test-concurrency=1',
+      '--test-timeout=300000',
+      `--test-reporter=${reporter}`,
+      ...suite.files,
+    ],
     suite.budgetMinutes,
   );
 }

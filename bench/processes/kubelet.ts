@@ -33,6 +33,9 @@ export interface BareStart {
 }
 
 export interface RuntimeTimes {
+  /** Wall time when the first call began and when the last had ended. */
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
   readonly sandboxMs: number;
   readonly createMs: number;
   readonly startMs: number;
@@ -41,7 +44,8 @@ export interface RuntimeTimes {
 let runtime: ContainerRuntime;
 let sandboxConfig: SandboxConfig;
 let containerConfig: ContainerConfig;
-let times: RuntimeTimes = { sandboxMs: 0, createMs: 0, startMs: 0 };
+let times: RuntimeTimes = { beganAtMs: 0, endedAtMs: 0, sandboxMs: 0, createMs: 0, startMs: 0 };
+const wallMs = (monotonicMs: number) => performance.timeOrigin + monotonicMs;
 
 answer({
   async start({ access, nodeName, endpoint, directory, cgroupRoot }: StartKubelet): Promise<void> {
@@ -86,7 +90,13 @@ answer({
     await runtime.stopContainer(id, 0);
     await runtime.stopPodSandbox(sandbox);
     await runtime.removePodSandbox(sandbox);
-    return { sandboxMs: sandboxMs - beganMs, createMs: createdMs - sandboxMs, startMs: startedMs - createdMs };
+    return {
+      beganAtMs: wallMs(beganMs),
+      endedAtMs: wallMs(startedMs),
+      sandboxMs: sandboxMs - beganMs,
+      createMs: createdMs - sandboxMs,
+      startMs: startedMs - createdMs,
+    };
   },
 });
 
@@ -96,7 +106,7 @@ function recorded(inner: ContainerRuntime): ContainerRuntime {
       const beganMs = performance.now();
       const id = await inner.runPodSandbox(config, options);
       sandboxConfig = config;
-      times = { ...times, sandboxMs: performance.now() - beganMs };
+      times = { ...times, beganAtMs: wallMs(beganMs), sandboxMs: performance.now() - beganMs };
       return id;
     },
     async createContainer(sandboxId, config, sandbox, options) {
@@ -109,7 +119,7 @@ function recorded(inner: ContainerRuntime): ContainerRuntime {
     async startContainer(id, options) {
       const beganMs = performance.now();
       await inner.startContainer(id, options);
-      times = { ...times, startMs: performance.now() - beganMs };
+      times = { ...times, endedAtMs: wallMs(performance.now()), startMs: performance.now() - beganMs };
     },
   };
   return new Proxy(inner, {

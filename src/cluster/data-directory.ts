@@ -3,8 +3,17 @@
  * one that cannot be written is refused with a sentence that says what to do; nothing is ever overwritten to find out.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { CommandError } from './command-error.ts';
 
 /** Raised whenever a newer Coracle could not read what an older one wrote. */

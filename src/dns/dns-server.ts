@@ -176,8 +176,7 @@ async function followAlias(
   options: DnsServerOptions,
 ): Promise<Buffer> {
   const isCircle = reply.answers.some(({ name }) => name.toLowerCase() === target.toLowerCase());
-  if (isCircle || reply.answers.length >= longestAliasChain)
-    return encodeReply(query, question, reply, options.domain);
+  if (isCircle || reply.answers.length >= longestAliasChain) return encodeReply(query, question, reply, options.domain);
   const inside = options.resolve({ name: target, type: question.type });
   if (inside.kind !== 'foreign') {
     const next = inside.kind === 'answer' ? inside.answers : [];
