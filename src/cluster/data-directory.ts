@@ -94,7 +94,7 @@ export function openDataDirectory(root: string): DataDirectory {
 }
 
 /** One folder at a time: where the system lets nobody make any (`/proc`), Node's recursive form tries for ever. */
-function makeFolders(path: string): void {
+export function makeFolders(path: string): void {
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) return;
     throw Object.assign(new Error(`${path} is a file`), { code: 'ENOTDIR' });

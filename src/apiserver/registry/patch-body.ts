@@ -183,11 +183,11 @@ function applied(
 ): Patched {
   if (type === 'application/json-patch+json') {
     const after = applyJsonPatch(before, value);
-    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, before) });
+    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, canonical(before)) });
   }
   if (type === 'application/merge-patch+json') {
     const after = applyMergePatch(before, value);
-    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, before) });
+    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, canonical(before)) });
   }
   const patch = value as Document;
   const after = applyStrategicMergePatch(before, patch, target.type);
@@ -224,6 +224,11 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
 /** 422: the patch makes of the object what cannot be one. */
 function nonsense(shown: string, problem: string): StatusError {
   return invalid({ group: '', kind: '' }, '', [invalidField(path('patch'), shown, problem)]);
+}
+
+/** With fields in the order in which they are written. */
+function canonical(document: Document): Document {
+  return JSON.parse(builtinCodec().encodeCanonical(document)) as Document;
 }
 
 /** The patched document as upstream shows it: where the patch has been the keys are sorted, elsewhere they are as they were. */
