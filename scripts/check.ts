@@ -27,6 +27,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
       process.execPath,
       '--test',
       '--test-concurrency=2',
+      '--test-timeout=120000',
       `--test-reporter=${resolve(root, 'scripts/test-reporter.ts')}`,
       ...unitTests,
     ],

@@ -5,8 +5,7 @@
  *     node scripts/generate-bootstrap.ts           writes src/apiserver/gen/*.json
  *     node scripts/generate-bootstrap.ts --check   fails when one of them is stale
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { publish, readFacts } from './generated-files.ts';
 
 interface SubjectFact {
   readonly kind: 'User' | 'Group' | 'ServiceAccount';
@@ -54,11 +53,9 @@ interface FlowSchemaFact {
   }[];
 }
 
-const root = join(import.meta.dirname, '..');
-const facts = (name: string) => JSON.parse(readFileSync(join(root, 'facts/v1.36', `${name}.json`), 'utf8'));
-const bootstrap = facts('bootstrap');
-const admission = facts('admission');
-const node = facts('authorization-node');
+const bootstrap = readFacts('v1.36/bootstrap.json');
+const admission = readFacts('v1.36/admission.json');
+const node = readFacts('v1.36/authorization-node.json');
 
 const output = new Map<string, unknown>([
   ['rbac.json', rbac()],
@@ -68,21 +65,9 @@ const output = new Map<string, unknown>([
   ['admission.json', { order: admission.order, defaultEnabled: admission.defaultEnabled }],
 ]);
 
-let stale = 0;
-for (const [name, value] of output) {
-  const file = join(root, 'src/apiserver/gen', name);
-  const text = `${JSON.stringify(value, null, 1)}\n`;
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
-  stale++;
-  if (process.argv.includes('--check')) {
-    console.error(`stale: src/apiserver/gen/${name}`);
-    process.exitCode = 1;
-  } else {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
-}
-console.log(`${output.size} files, ${stale} changed`);
+publish(
+  new Map([...output].map(([name, value]) => [`src/apiserver/gen/${name}`, `${JSON.stringify(value, null, 1)}\n`])),
+);
 
 function rbac() {
   const { commonMetadata, apiVersion, roleRefApiGroup, subjectApiGroup } = bootstrap.rbac;

@@ -2,8 +2,7 @@
  * Derives the fields of the scheduler's and the proxy's configuration files, with all types they refer to, into
  * `src/cluster/gen/component-configuration.ts`. `--check` fails when the file on disk is not what would be written.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { publish, readFacts } from './generated-files.ts';
 
 interface Field {
   readonly name: string;
@@ -15,10 +14,9 @@ interface Field {
   readonly enum?: readonly string[];
 }
 
-const root = resolve(import.meta.dirname, '..');
-const facts = JSON.parse(readFileSync(resolve(root, 'facts/v1.36/component-config.json'), 'utf8')) as {
+const facts: {
   readonly types: Readonly<Record<string, { readonly fields: readonly Field[] }>>;
-};
+} = readFacts('v1.36/component-config.json');
 const roots = ['kubescheduler/v1.KubeSchedulerConfiguration', 'kubeproxy/v1alpha1.KubeProxyConfiguration'];
 const shortName = (type: string) => type.replace(/^.*\./, '');
 
@@ -66,17 +64,5 @@ export const configurationTypes: Readonly<Record<string, Readonly<Record<string,
 ${rows.join('\n')}
 };
 `;
-const path = resolve(root, 'src/cluster/gen/component-configuration.ts');
-if (process.argv.includes('--check')) {
-  let current = '';
-  try {
-    current = readFileSync(path, 'utf8');
-  } catch {}
-  if (current !== text) {
-    console.error(`${path} is not current: run node scripts/generate-component-configuration.ts`);
-    process.exit(1);
-  }
-} else {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-}
+
+publish(new Map([['src/cluster/gen/component-configuration.ts', text]]));

@@ -2,8 +2,7 @@
  * Derives the list of the controller manager's controllers (`src/controllers/gen/controllers.ts`) from the facts: names, aliases,
  * feature gates, which are on by default. `--check` fails when the file on disk is not what would be written.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { publish, readFacts } from './generated-files.ts';
 
 interface ControllerFact {
   readonly name: string;
@@ -14,11 +13,10 @@ interface ControllerFact {
   readonly gates?: readonly { readonly name: string; readonly default: boolean | null }[];
 }
 
-const root = resolve(import.meta.dirname, '..');
 const facts: {
   readonly release: string;
   readonly controllers: Readonly<Record<string, readonly ControllerFact[]>>;
-} = JSON.parse(readFileSync(resolve(root, 'facts/v1.36/flags.json'), 'utf8'));
+} = readFacts('v1.36/flags.json');
 
 const rows = (facts.controllers['kube-controller-manager'] ?? []).map((fact) => {
   const row = {
@@ -51,14 +49,4 @@ const text = [
   '',
 ].join('\n');
 
-const path = resolve(root, 'src/controllers/gen/controllers.ts');
-if (process.argv.includes('--check')) {
-  let current = '';
-  try {
-    current = readFileSync(path, 'utf8');
-  } catch {}
-  if (current !== text) {
-    console.error(`${path} is not current: run node scripts/generate-controllers.ts`);
-    process.exit(1);
-  }
-} else writeFileSync(path, text);
+publish(new Map([['src/controllers/gen/controllers.ts', text]]));

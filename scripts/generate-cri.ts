@@ -1,9 +1,8 @@
 /**
  * Derives the types and the wire table of the Container Runtime Interface into `src/kubelet/runtime/cri/gen/` from the committed
- * facts in `facts/cri/cri-v1.json`. Windows messages are left out. Run it after changing the facts: `node scripts/generate-cri.ts`.
+ * facts in `facts/cri/cri-v1.json`. Windows messages are left out. `--check` fails when the file on disk is not what would be written.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { publish, readFacts } from './generated-files.ts';
 
 interface FactField {
   readonly name: string;
@@ -20,9 +19,7 @@ interface Facts {
   readonly messages: Record<string, readonly FactField[]>;
 }
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const facts = JSON.parse(readFileSync(`${root}facts/cri/cri-v1.json`, 'utf8')) as Facts;
-const target = `${root}src/kubelet/runtime/cri/gen/`;
+const facts: Facts = readFacts('cri/cri-v1.json');
 
 const isWindows = (name: string) => name.includes('Windows') || name === 'windows';
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -119,5 +116,4 @@ for (const [service, methods] of Object.entries(facts.services)) {
   }
   lines.push('} as const;', '');
 }
-mkdirSync(target, { recursive: true });
-writeFileSync(`${target}cri-v1.ts`, lines.join('\n'));
+publish(new Map([['src/kubelet/runtime/cri/gen/cri-v1.ts', lines.join('\n')]]));

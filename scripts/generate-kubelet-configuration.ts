@@ -1,9 +1,8 @@
 /**
  * Derives the fields of `KubeletConfiguration` (name, type, default) into `src/kubelet/gen/configuration-fields.ts` from the
- * committed facts. Run it after changing the facts: `node scripts/generate-kubelet-configuration.ts`.
+ * facts. `--check` fails when the file on disk is not what would be written.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { publish, readFacts } from './generated-files.ts';
 
 interface Field {
   readonly name: string;
@@ -13,10 +12,8 @@ interface Field {
   readonly default?: unknown;
 }
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const facts = JSON.parse(readFileSync(`${root}facts/v1.36/component-config.json`, 'utf8')) as {
-  types: Record<string, { fields: readonly Field[] }>;
-};
+const facts: { readonly types: Readonly<Record<string, { readonly fields: readonly Field[] }>> } =
+  readFacts('v1.36/component-config.json');
 const fields = facts.types['kubeletconfig/v1beta1.KubeletConfiguration']!.fields.filter(({ name }) => name !== '');
 
 function kindOf({ type, list, map }: Field): string {
@@ -25,21 +22,20 @@ function kindOf({ type, list, map }: Field): string {
   return type.startsWith('ref:') ? 'object' : type;
 }
 
-writeFileSync(
-  `${root}src/kubelet/gen/configuration-fields.ts`,
-  [
-    '/** Fields of KubeletConfiguration. Derived from facts/ by scripts/generate-kubelet-configuration.ts: change the facts, not this file. */',
-    'export interface ConfigurationField {',
-    '  readonly kind: string;',
-    '  readonly default?: unknown;',
-    '}',
-    '',
-    'export const configurationFields: Readonly<Record<string, ConfigurationField>> = {',
-    ...fields.map(
-      (field) =>
-        `  ${field.name}: ${JSON.stringify({ kind: kindOf(field), ...(field.default === undefined ? {} : { default: field.default }) })},`,
-    ),
-    '};',
-    '',
-  ].join('\n'),
-);
+const text = [
+  '/** Fields of KubeletConfiguration. Derived from facts/ by scripts/generate-kubelet-configuration.ts: change the facts, not this file. */',
+  'export interface ConfigurationField {',
+  '  readonly kind: string;',
+  '  readonly default?: unknown;',
+  '}',
+  '',
+  'export const configurationFields: Readonly<Record<string, ConfigurationField>> = {',
+  ...fields.map(
+    (field) =>
+      `  ${field.name}: ${JSON.stringify({ kind: kindOf(field), ...(field.default === undefined ? {} : { default: field.default }) })},`,
+  ),
+  '};',
+  '',
+].join('\n');
+
+publish(new Map([['src/kubelet/gen/configuration-fields.ts', text]]));

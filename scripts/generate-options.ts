@@ -2,14 +2,12 @@
  * Derives each component's table of flags (`src/<component>/gen/flags.ts`) from the facts. `--check` fails when a file on disk is
  * not what would be written.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { publish, readFacts } from './generated-files.ts';
 
-const root = resolve(import.meta.dirname, '..');
 const facts: {
   readonly release: string;
   readonly components: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
-} = JSON.parse(readFileSync(resolve(root, 'facts/v1.36/flags.json'), 'utf8'));
+} = readFacts('v1.36/flags.json');
 
 const folders: Readonly<Record<string, string>> = {
   'kube-apiserver': 'apiserver',
@@ -19,7 +17,7 @@ const folders: Readonly<Record<string, string>> = {
   'kube-proxy': 'proxy',
 };
 
-let stale = false;
+const files = new Map<string, string>();
 for (const [component, folder] of Object.entries(folders)) {
   const lines = (facts.components[component] ?? []).map((flag) => {
     const { name, type, default: initial, deprecated, configField } = flag;
@@ -41,19 +39,6 @@ for (const [component, folder] of Object.entries(folders)) {
     '];',
     '',
   ].join('\n');
-  const path = resolve(root, `src/${folder}/gen/flags.ts`);
-  if (process.argv.includes('--check')) {
-    let current = '';
-    try {
-      current = readFileSync(path, 'utf8');
-    } catch {}
-    if (current !== text) {
-      console.error(`${path} is not current: run node scripts/generate-options.ts`);
-      stale = true;
-    }
-    continue;
-  }
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
+  files.set(`src/${folder}/gen/flags.ts`, text);
 }
-process.exit(stale ? 1 : 0);
+publish(files);

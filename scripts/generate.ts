@@ -8,7 +8,6 @@ import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 for (const script of globSync('scripts/generate-*.ts', { cwd: root }).sort()) {
-  if (script === 'scripts/generate-types.ts') continue;
   const { status } = spawnSync(process.execPath, [script, ...process.argv.slice(2)], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }

@@ -15,7 +15,7 @@ interface Suite {
 }
 
 const suites: readonly Suite[] = [
-  { name: 'api', files: ['test/api/*.test.ts'], budgetMinutes: 8 },
+  { name: 'api', files: ['test/api/*.test.ts', 'examples/**/*.test.ts'], budgetMinutes: 8 },
   { name: 'cli', files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'kubectl', files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
@@ -51,7 +51,14 @@ for (const suite of suites) {
   console.log(`\n== ${suite.name} ==`);
   run(
     suite.name,
-    [process.execPath, '--test', '--test-concurrency=1', `--test-reporter=${reporter}`, ...suite.files],
+    [
+      process.execPath,
+      '--test',
+      '--test-concurrency=1',
+      '--test-timeout=300000',
+      `--test-reporter=${reporter}`,
+      ...suite.files,
+    ],
     suite.budgetMinutes,
   );
 }

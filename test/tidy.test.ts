@@ -3,6 +3,7 @@
  * of readable length with a module comment, no dead files, no stray notes.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { codeOf, importsOf, sourceFiles } from './source-files.ts';
 
@@ -108,4 +109,14 @@ test('every file is used', () => {
     )
     .map((file) => file.path);
   assert.deepEqual(offences, []);
+});
+
+test('the lock knows every optional package, of other systems too: npm ci refuses one that does not', () => {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+  };
+  const missing = Object.values(lock.packages)
+    .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+    .filter((name) => !lock.packages[`node_modules/${name}`]);
+  assert.deepEqual(missing, []);
 });

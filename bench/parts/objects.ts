@@ -1,4 +1,5 @@
 /** The objects that the programs make: of the size and shape that clusters have. */
+import { type Access, ask, closeSession, openSession } from './https-client.ts';
 
 export const namespace = 'default';
 
@@ -35,4 +36,13 @@ export function pod(name: string, nodeName?: string): string {
       ],
     },
   });
+}
+
+/** Pods need it, and an API server alone has no controller to make it. */
+export async function createDefaultAccount(access: Access): Promise<void> {
+  const session = await openSession(access);
+  const body = JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
+  const { status } = await ask(session, `/api/v1/namespaces/${namespace}/serviceaccounts`, { body });
+  await closeSession(session);
+  if (status !== 201) throw new Error(`creating the default account was answered with ${status}`);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConfigMap, configMaps, namespaces } from '../../src/api/gen/core-v1.ts';
+import { type ConfigMap, configMaps, namespaces } from 'coracle/api/core-v1';
+import { createClient } from 'coracle/client';
+import { componentContext, silentLog } from 'coracle/reconcile';
 import { seededRandom } from '../../src/base/random.ts';
-import { createClient } from '../../src/client/index.ts';
-import { componentContext, silentLog } from '../../src/reconcile/index.ts';
 import { FakeClock, settle } from '../../src/testing/fake-clock.ts';
 import { MemoryApi } from '../../src/testing/memory-api.ts';
 import { runCopyController } from './controller.ts';

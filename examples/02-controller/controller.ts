@@ -7,9 +7,9 @@
  *     kubectl -n shared label configmap settings example.com/shared=true
  *     node examples/02-controller/main.ts --kubeconfig ~/.kube/config
  */
-import { type ConfigMap, configMaps, namespaces } from '../../src/api/gen/core-v1.ts';
-import { keyOf, splitKey } from '../../src/client/index.ts';
-import { type ComponentContext, createController, type Informer } from '../../src/reconcile/index.ts';
+import { type ConfigMap, configMaps, namespaces } from 'coracle/api/core-v1';
+import { keyOf, splitKey } from 'coracle/client';
+import { type ComponentContext, createController, type Informer } from 'coracle/reconcile';
 
 const home = 'shared';
 const sharedLabel = 'example.com/shared';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createClient, createHttpTransport, parseKubeconfig, transportOptions } from '../../src/client/index.ts';
-import { componentContext, silentLog, systemClock, systemRandom } from '../../src/reconcile/index.ts';
+import { createClient, createHttpTransport, parseKubeconfig, transportOptions } from 'coracle/client';
+import { componentContext, silentLog, systemClock, systemRandom } from 'coracle/reconcile';
 import { runCopyController } from './controller.ts';
 
 const { values } = parseArgs({

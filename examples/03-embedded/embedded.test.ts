@@ -1,9 +1,9 @@
 /** A test with a control plane of its own: run it with `node --test examples/03-embedded/embedded.test.ts`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deployments } from '../../src/api/gen/apps-v1.ts';
-import { pods } from '../../src/api/gen/core-v1.ts';
-import { startControlPlane } from '../../src/testing/index.ts';
+import { deployments } from 'coracle/api/apps-v1';
+import { pods } from 'coracle/api/core-v1';
+import { startControlPlane } from 'coracle/testing';
 
 test('a Deployment of two becomes two Pods', async () => {
   await using cluster = await startControlPlane();

@@ -365,8 +365,18 @@ describe('YAML', () => {
 
   it('reports repeated keys with their line', () => {
     const { warnings, object } = yaml('metadata:\n  name: a\n  name: b\n');
-    assert.deepEqual(warnings, ['yaml: unmarshal errors:\n  line 3: key "name" already set in map']);
+    assert.deepEqual(warnings, ['line 3: key "name" already set in map']);
     assert.deepEqual(object.metadata, { name: 'b' });
+  });
+
+  it('refuses anchors that are unknown or contain themselves, and nesting without end', () => {
+    assert.match(refusal('a: *x\n', { format: 'yaml' }), /yaml: unknown anchor 'x' referenced/);
+    assert.match(refusal('a: &x [*x]\n', { format: 'yaml' }), /yaml: anchor 'x' value contains itself/);
+    assert.match(refusal('['.repeat(20_000), { format: 'yaml' }), /yaml: exceeded max depth of 10000/);
+  });
+
+  it('reads the first document and does not look at the others', () => {
+    assert.equal((yaml('metadata:\n  name: a\n---\n{broken').object.metadata as { readonly name?: string }).name, 'a');
   });
 
   it('does not expand aliases without bound', () => {

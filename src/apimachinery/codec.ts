@@ -234,7 +234,7 @@ export class Codec {
     return {
       object: { kind: gvk.kind, apiVersion: apiVersionOf(gvk), ...rest },
       gvk,
-      warnings: request.fieldValidation === 'Warn' ? strictErrors : [],
+      warnings: request.fieldValidation === 'Warn' ? strictErrors.flatMap(warningsOf) : [],
     };
   }
 }
@@ -256,6 +256,17 @@ export function decodeUntyped(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) statedKind(value, original, options.kind);
   const repeated = fast && countKeys(value) === fast.keys ? [] : duplicateFields(parseExact(text));
   return { object: value as Record<string, unknown>, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
+}
+
+const yamlErrors = 'yaml: unmarshal errors:\n';
+
+/** Of a list in one error, as YAML has it, each line is a warning of its own. */
+function warningsOf(strictError: string): string[] {
+  if (!strictError.startsWith(yamlErrors)) return [strictError];
+  return strictError
+    .slice(yamlErrors.length)
+    .split('\n')
+    .map((line) => line.trim());
 }
 
 /** What upstream's messages call its registry of kinds. */
@@ -342,11 +353,21 @@ function convertYaml(text: string, kind: string): { readonly json: string; reado
 /** For a body whose kind is known, the error of decoding it. */
 function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
   return (error) =>
-    badRequest(`${gvk.kind} in version ${quote(gvk.version)} cannot be handled as a ${kind}: ${error.message}`);
+    because(
+      error,
+      badRequest(`${gvk.kind} in version ${quote(gvk.version)} cannot be handled as a ${kind}: ${error.message}`),
+    );
+}
+
+/** The bare reason stays at hand for whoever has other words around it. */
+function because(cause: Error, error: StatusError): StatusError {
+  error.cause = cause;
+  return error;
 }
 
 function unrecognized(message: string, body: string | Uint8Array, kind: string): StatusError {
-  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(body)})`);
+  const refused = `the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(body)})`;
+  return because(new Error(message), badRequest(refused));
 }
 
 /** The first bytes of a body, in hexadecimal unless it looks like JSON. */

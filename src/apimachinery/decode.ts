@@ -142,7 +142,7 @@ export class TableDecoder {
 
 /**
  * Whether a decoded value always has the field: what is not optional, and beyond that `metadata` of kinds and a `spec` that is no
- * pointer, which all code reads. `scripts/generate-types.ts` declares types by the same rule.
+ * pointer, which all code reads. `scripts/api-types.ts` declares types by the same rule.
  */
 export function isFilled(type: TypeSchema, field: FieldSchema): boolean {
   if (!field.optional) return true;

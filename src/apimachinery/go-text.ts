@@ -44,3 +44,12 @@ export function aggregate(messages: readonly string[]): string {
   const distinct = [...new Set(messages)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 }
+
+/** Go's `%v` of a JSON value: `map[a:1 b:[x y]]`. */
+export function goValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (typeof value !== 'object' || value === null)
+    return value === null || value === undefined ? '<nil>' : String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${entries.map(([key, entry]) => `${key}:${goValue(entry)}`).join(' ')}]`;
+}

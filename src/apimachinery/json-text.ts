@@ -175,8 +175,8 @@ class ExactParser {
   }
 
   #open(): void {
+    if (++this.#depth > maxJsonDepth) this.#fail('exceeded max depth');
     this.#at++;
-    if (++this.#depth > maxJsonDepth) throw new JsonSyntaxError('exceeded max depth');
     this.#space();
   }
 

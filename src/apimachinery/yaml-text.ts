@@ -2,7 +2,7 @@
  * YAML request bodies, turned into JSON text as upstream does: version 1.1 (so `yes` is true and `0644` is octal), times kept as
  * strings, the first document of several. Repeated keys are reported beside the result, since only strict decoding refuses them.
  */
-import type { Tags } from 'yaml';
+import type { Document, Tags } from 'yaml';
 import { yamlLibrary } from '../base/lazy-module.ts';
 import { quote } from './go-text.ts';
 
@@ -14,24 +14,12 @@ export interface YamlConversion {
 
 /** Throws an Error with the reason when the text is not YAML. Aliases may not expand to more than a bounded number of nodes. */
 export function yamlToJson(text: string): YamlConversion {
-  const { isMap, isScalar, parseAllDocuments, visit } = yamlLibrary();
-  const documents = parseAllDocuments(text, {
-    version: '1.1',
-    merge: true,
-    uniqueKeys: false,
-    strict: false,
-    customTags: goTags,
-  });
-  const document = Array.isArray(documents) ? documents[0] : undefined;
+  const { isCollection, isMap, isScalar, visit } = yamlLibrary();
+  const document = firstDocument(text);
   if (!document) return { json: 'null', strictErrors: [] };
   const error = document.errors[0];
-  if (error) throw new Error(`yaml: line ${error.linePos?.[0].line ?? 1}: ${firstLine(error.message)}`);
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: 1000 });
-  } catch (cause) {
-    throw new Error('yaml: document contains excessive aliasing', { cause });
-  }
+  if (error && isTooDeep(error.message)) throw new Error(tooDeep, { cause: error });
+  if (error) throw new Error(`yaml: line ${lineOf(text, error.pos[0])}: ${firstLine(error.message)}`);
   const repeated: string[] = [];
   visit(document, {
     Map(_, map) {
@@ -45,9 +33,60 @@ export function yamlToJson(text: string): YamlConversion {
         seen.add(name);
       }
     },
+    Alias(_, { source }, ancestors) {
+      if (ancestors.some((node) => isCollection(node) && node.anchor === source))
+        throw new Error(`yaml: anchor '${source}' value contains itself`);
+    },
   });
+  const json = jsonOf(document);
   const strictErrors = repeated.length > 0 ? [`yaml: unmarshal errors:\n${repeated.join('\n')}`] : [];
-  return { json: JSON.stringify(value) ?? 'null', strictErrors };
+  return { json, strictErrors };
+}
+
+function jsonOf(document: Document.Parsed): string {
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 1000 });
+  } catch (cause) {
+    const message = messageOf(cause);
+    if (isTooDeep(message)) throw new Error(tooDeep, { cause });
+    const anchor = /^Unresolved alias .*: (.*)$/.exec(message)?.[1];
+    const problem =
+      anchor === undefined ? 'document contains excessive aliasing' : `unknown anchor '${anchor}' referenced`;
+    throw new Error(`yaml: ${problem}`, { cause });
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** Composed lazily: whatever follows the first document is not even looked at. */
+function firstDocument(text: string): Document.Parsed | undefined {
+  const { Composer, Parser } = yamlLibrary();
+  const composer = new Composer({
+    version: '1.1',
+    merge: true,
+    uniqueKeys: false,
+    strict: false,
+    customTags: goTags,
+    // Looks at the whole text for each of what may be many errors.
+    prettyErrors: false,
+  });
+  try {
+    for (const document of composer.compose(new Parser().parse(text))) return document;
+    return undefined;
+  } catch (cause) {
+    throw isTooDeep(messageOf(cause)) ? new Error(tooDeep, { cause }) : cause;
+  }
+}
+
+const tooDeep = 'yaml: exceeded max depth of 10000';
+
+/** The parser calls itself for every level, and the stack is what it is. */
+function isTooDeep(message: string): boolean {
+  return message.includes('call stack');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Go's YAML library leaves out times and base-60 numbers when it reads into JSON. */

@@ -7,10 +7,10 @@
 import { draft } from '../apimachinery/meta.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
+import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 import { objectMediaType } from './encoding/media-types.ts';
 import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame } from './request.ts';
-import { deepFreeze } from './watch-cache/deep-freeze.ts';
 
 export interface InProcessOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;

@@ -3,14 +3,9 @@
  * component of the same process. The stages and their order: authentication, audit, flow control, authorization, then a handler
  * (a resource of the registry, or one of the server's own paths).
  */
+import type { UserInfo } from '../serving/user-info.ts';
 
-/** Who is asking. `system:anonymous` when nobody could be recognised. */
-export interface UserInfo {
-  readonly name: string;
-  readonly uid?: string | undefined;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
-}
+export type { UserInfo } from '../serving/user-info.ts';
 
 /** What the URL means, before anything is looked up. */
 export interface RequestInfo {

@@ -1,7 +1,7 @@
 /**
  * Chance as an argument: names, uids, jitter and key material come from a `Random`, so that a simulation is replayed by its seed.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -26,9 +26,12 @@ export function jitter(random: Random, base: number, factor: number): number {
   return base * (1 + random.next() * factor);
 }
 
+/** As large as `randomInt` takes; unlike `randomBytes` that asks the system for many numbers at a time. */
+const steps = 2 ** 48 - 1;
+
 /** The operating system's randomness. */
 export const systemRandom: Random = {
-  next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
+  next: () => randomInt(steps) / steps,
   uuid: () => randomUUID(),
   bytes: (length) => randomBytes(length),
 };

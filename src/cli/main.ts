@@ -2,12 +2,13 @@
  * `coracle`: one of its own verbs, or a component under its upstream name with its upstream flags. Problems that a person can solve are
  * told in two lines; anything else is a bug and shows its stack.
  */
+import { withOwnImports } from '../base/own-imports.ts';
 import { CommandError } from '../cluster/command-error.ts';
 
 const components = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'];
 
 // Whatever still waits for something (a timer, an idle connection) must not keep a finished command.
-process.exit(await run(process.argv.slice(2)));
+process.exit(await withOwnImports(() => run(process.argv.slice(2))));
 
 /** Resolves to the exit status. */
 async function run(words: readonly string[]): Promise<number> {

@@ -56,7 +56,12 @@ for (const { name, prepare, problem } of [
   });
 }
 
-test('a path that is a file is refused', () => {
+test('a path that is a file, below a file or in /proc is refused', () => {
   writeFileSync(join(folder, 'file'), '');
-  assert.throws(() => openDataDirectory(join(folder, 'file')), CommandError);
+  for (const path of [join(folder, 'file'), join(folder, 'file', 'below'), '/proc/nope/below'])
+    assert.throws(() => openDataDirectory(path), CommandError, path);
+});
+
+test('a path where the system lets nobody make folders is refused, not tried for ever', () => {
+  assert.throws(() => openDataDirectory('/proc/coracle/data'), CommandError);
 });

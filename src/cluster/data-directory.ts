@@ -3,8 +3,17 @@
  * one that cannot be written is refused with a sentence that says what to do; nothing is ever overwritten to find out.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { CommandError } from './command-error.ts';
 
 /** Raised whenever a newer Coracle could not read what an older one wrote. */
@@ -63,7 +72,7 @@ export function openDataDirectory(root: string): DataDirectory {
   const directory = layOut(root);
   const versionFile = join(directory.root, 'format');
   try {
-    mkdirSync(directory.root, { recursive: true, mode: 0o755 });
+    makeFolders(directory.root);
     accessSync(directory.root, constants.W_OK | constants.X_OK);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -82,6 +91,16 @@ export function openDataDirectory(root: string): DataDirectory {
   for (const folder of [directory.pki, directory.run, directory.node])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   return directory;
+}
+
+/** One folder at a time: where the system lets nobody make any (`/proc`), Node's recursive form tries for ever. */
+export function makeFolders(path: string): void {
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) return;
+    throw Object.assign(new Error(`${path} is a file`), { code: 'ENOTDIR' });
+  }
+  makeFolders(dirname(path));
+  mkdirSync(path, { mode: 0o755 });
 }
 
 function checkFormat(root: string, text: string): void {

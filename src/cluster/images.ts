@@ -1,6 +1,6 @@
 /** Images of the node: brought in from archives with `ctr`, listed through the runtime's own interface. */
 import { spawn } from 'node:child_process';
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -23,7 +23,7 @@ export async function loadImages(
 ): Promise<string[]> {
   const socket = runtimeSocket(directory);
   const path = resolve(file);
-  if (file !== '-' && !existsSync(path))
+  if (file !== '-' && !statSync(path, { throwIfNoEntry: false })?.isFile())
     throw new CommandError(`there is no file ${path}.`, 'Give the path of an archive, or - for standard input.');
   const names = await importImages(machine, socket, {
     name: file,

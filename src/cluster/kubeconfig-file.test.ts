@@ -34,6 +34,11 @@ test('another cluster´s file is not overwritten, nor what is no kubeconfig', ()
   assert.throws(() => checkKubeconfig(file), CommandError);
 });
 
+test('a place where no file can be is refused', () => {
+  for (const path of ['/proc/nope/config', '/dev/null/config'])
+    assert.throws(() => checkKubeconfig(path), /cannot be written/);
+});
+
 test('merging makes the user´s file, or keeps what is in it', () => {
   const file = mergeIntoOwn(machine(), config('coracle'));
   assert.equal(file, join(folder, '.kube/config'));

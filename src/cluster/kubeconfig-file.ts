@@ -2,16 +2,32 @@
  * Kubeconfig files on disk: one of the cluster's own, which nobody else's entries may be lost for, and, only when asked, an entry in
  * the user's.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf } from '../apimachinery/status.ts';
 import { emptyKubeconfig, formatKubeconfig, mergeKubeconfig, parseKubeconfig } from '../client/kubeconfig.ts';
 import { CommandError } from './command-error.ts';
+import { makeFolders } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 
 /** Throws where writing would fail, or overwrite what is not ours. */
 export function checkKubeconfig(path: string): void {
   const file = resolve(path);
+  try {
+    makeFolders(dirname(file));
+    accessSync(dirname(file), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unwritable(file, error);
+  }
   if (!existsSync(file)) return;
   const config = read(file);
   const foreign = Object.keys(config.contexts).find((name) => name !== 'coracle');
@@ -50,14 +66,16 @@ function read(file: string) {
 /** Readable for its owner only, for it holds a key; renamed into place, so that nobody reads half of it. */
 function write(file: string, text: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolders(dirname(file));
     writeFileSync(`${file}.new`, text, { mode: 0o600 });
     chmodSync(`${file}.new`, 0o600);
     renameSync(`${file}.new`, file);
   } catch (error) {
-    throw new CommandError(
-      `${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
-      'Choose another file with --kubeconfig.',
-    );
+    throw unwritable(file, error);
   }
+}
+
+function unwritable(file: string, error: unknown): CommandError {
+  const { code } = error as NodeJS.ErrnoException;
+  return new CommandError(`${file} cannot be written (${code}).`, 'Choose another file with --kubeconfig.');
 }

@@ -9,6 +9,7 @@ import { layOut } from './data-directory.ts';
 import { type ThisMachine, thisMachine } from './machine.ts';
 import { guard, processLog } from './process-log.ts';
 import { type ProgressEvent, printProgress, type Report } from './progress.ts';
+import { returnStartupMemory } from './startup-memory.ts';
 import type { Ending } from './up.ts';
 import type { UpOptions } from './up-settings.ts';
 
@@ -24,14 +25,20 @@ export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
   const orders = signalsAsOrders();
   if (mode.detach) {
     const { startInBackground } = await import('./detached.ts');
-    await startInBackground(options, { machine, report: printProgress(process.stdout), signal: orders.signal });
-    return 0;
+    try {
+      await startInBackground(options, { machine, report: printProgress(process.stdout), signal: orders.signal });
+      return 0;
+    } catch (error) {
+      if (orders.signal.aborted) return interruptedStatus;
+      throw error;
+    }
   }
   const report = mode.inBackground ? reportToParent : printProgress(process.stdout);
   const { startCluster } = await import('./up.ts');
   const surroundings = { clock: systemClock, random: systemRandom, machine, report };
   try {
     const cluster = await startCluster(options, surroundings, orders.signal);
+    returnStartupMemory(systemClock);
     if (mode.inBackground) releaseParent();
     else report({ kind: 'say', text: 'Ctrl-C stops the cluster; its data stays.' });
     const ending = await orders.given;
@@ -94,6 +101,7 @@ export async function runNodeProcess(root: string): Promise<number> {
   const options = { directory, config: readNodeConfig(directory), machine: thisMachine() };
   try {
     const node = await startNode({ ...options, clock: systemClock, random: systemRandom, log });
+    returnStartupMemory(systemClock);
     await orders.given;
     await node.close();
     return 0;

@@ -8,7 +8,9 @@ import type { DataDirectory } from './data-directory.ts';
 import type { RuntimeKind } from './up-settings.ts';
 
 export interface NodeConfig {
-  /** Of the program: a node of another version is started anew. */
+  /** Of the program: a node of another one is started anew. */
+  readonly program: string;
+  /** Of Kubernetes, as the Node's status tells it. */
   readonly version: string;
   /** URL of the API server. */
   readonly server: string;

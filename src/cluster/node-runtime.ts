@@ -48,8 +48,12 @@ export async function openNodeRuntime(options: NodeProcessOptions, components: C
   return { connection, endpoint };
 }
 
-/** The socket answers a moment before the interface behind it is ready. */
-async function connectStarting(endpoint: string, process: ProcessIdentity, clock: Clock): Promise<ContainerRuntime> {
+/** Waits as long as the process lives: the socket answers a moment before the interface behind it is ready. */
+export async function connectStarting(
+  endpoint: string,
+  process: ProcessIdentity,
+  clock: Clock,
+): Promise<ContainerRuntime> {
   const deadline = clock.monotonic() + interfaceReadyMs;
   for (;;) {
     try {

@@ -36,6 +36,8 @@ export interface SupervisedNode {
 }
 
 const processName = 'node';
+/** A node allocates little: large young generations would only be memory that is never used again. */
+const memoryFlags = ['--max-semi-space-size=1'];
 const graceMs = 15_000;
 
 export class NodeSupervisor {
@@ -93,7 +95,7 @@ export class NodeSupervisor {
     rotate(logFile);
     return startDetached(directory.run, processName, {
       command,
-      arguments: [...words, 'node-process', '--data-dir', directory.root],
+      arguments: [...memoryFlags, ...words, 'node-process', '--data-dir', directory.root],
       environment: machine.environment,
       logFile,
     });

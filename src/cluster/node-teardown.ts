@@ -14,8 +14,15 @@ import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
 import { commonCniFolder, nodeKernel } from './node-network.ts';
+import { connectStarting } from './node-runtime.ts';
 import { stopNodeProcess } from './node-supervisor.ts';
-import { removeMasquerade, removePodNetwork, withdrawForwarded } from './pod-network.ts';
+import {
+  configuredPodCidrs,
+  removeEmptyPortMappings,
+  removeMasquerade,
+  removePodNetwork,
+  withdrawForwarded,
+} from './pod-network.ts';
 import { containerdSocket, startPrivateContainerd, stopContainerd } from './private-containerd.ts';
 import { identify, isRunning, runningProcess } from './processes.ts';
 import { findProgram } from './requirements.ts';
@@ -31,11 +38,13 @@ export async function tearDownNode(directory: DataDirectory, options: TearDownOp
   const { clock } = options;
   await stopNodeProcess(directory, clock);
   const config = configOf(directory);
-  if (config && config.runtime !== 'simulated') {
+  // Told by what lies there, not by what the node is now: it may have been another before.
+  if (config && (existsSync(directory.containerdRoot) || existsSync(join(directory.run, 'nft')))) {
     await stopPods(directory, config, options);
     await stopContainerd(directory, clock);
     await killLeftovers(directory, clock);
     await removeKernelTables(directory, options);
+    removeNetwork(directory, config, options);
     unmountBelow([directory.root, directory.state]);
     removeCgroups(basename(directory.state));
   }
@@ -56,15 +65,12 @@ const wholeStopMs = 60_000;
 async function stopPods(directory: DataDirectory, config: NodeConfig, options: TearDownOptions): Promise<void> {
   const { clock, machine, graceSeconds = 10 } = options;
   const own = config.containerRuntimeEndpoint;
-  if (!own && !runningProcess(directory.run, 'containerd')) {
-    // Containers outlive a runtime that was killed: it is started once more to end them in order.
-    if (shims(directory).length === 0) return;
-    await startPrivateContainerd(directory, { clock, machine }).catch(() => undefined);
-  }
-  const endpoint = own ?? `unix://${containerdSocket(directory)}`;
   let runtime: ContainerRuntime | undefined;
   try {
-    runtime = await connectRuntime({ clock, endpoint });
+    runtime = own
+      ? await connectRuntime({ clock, endpoint: own })
+      : await connectPrivate(directory, { clock, machine });
+    if (!runtime) return;
     // In a runtime that others use too, ours are the Pods that have a folder here.
     const isOurs = (uid: string) => !own || existsSync(join(directory.kubeletRoot, 'pods', uid));
     const work = stopAll(runtime, isOurs, graceSeconds);
@@ -90,6 +96,16 @@ async function stopAll(
   );
   const sandboxes = (await runtime.listPodSandboxes()).filter(({ metadata }) => isOurs(metadata.uid));
   await Promise.allSettled(sandboxes.map(({ id }) => runtime.stopPodSandbox(id)));
+}
+
+/** Containers outlive a runtime that was killed: it is started once more to end them in order. Undefined: there are none. */
+async function connectPrivate(
+  directory: DataDirectory,
+  options: { readonly clock: Clock; readonly machine: ThisMachine },
+): Promise<ContainerRuntime | undefined> {
+  if (!runningProcess(directory.run, 'containerd') && shims(directory).length === 0) return undefined;
+  const { socket, process } = await startPrivateContainerd(directory, options);
+  return connectStarting(`unix://${socket}`, process, options.clock);
 }
 
 /** Processes that hold this runtime's containers: each was started with its socket's path. */
@@ -132,14 +148,15 @@ async function removeKernelTables(directory: DataDirectory, { machine }: TearDow
     await removeMasquerade(kernel);
     rmSync(made, { recursive: true, force: true });
   }
-  withdrawForwarded(findProgram(machine, 'iptables'), podCidrsOf(directory));
-  removePodNetwork(commonCniFolder);
 }
 
-/** The ranges that Pods of this node had, from the network configuration that was written for them. */
-function podCidrsOf(directory: DataDirectory): string[] {
-  const text = readText(join(directory.cniConfig, '10-coracle.conflist'));
-  return [...text.matchAll(/"subnet": "([^"]+)"/g)].map((match) => match[1]!);
+function removeNetwork(directory: DataDirectory, config: NodeConfig, { machine }: TearDownOptions): void {
+  const folder = config.containerRuntimeEndpoint ? commonCniFolder : directory.cniConfig;
+  const iptables = findProgram(machine, 'iptables');
+  withdrawForwarded(iptables, configuredPodCidrs(folder));
+  removeEmptyPortMappings(iptables);
+  // In a private runtime's own folder the ranges stay valid for the next start.
+  if (config.containerRuntimeEndpoint) removePodNetwork(folder);
 }
 
 /** Innermost first. A mount that is still in use is detached and goes with its last user. */

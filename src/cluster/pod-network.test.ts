@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { NftJson } from '../proxy/ruleset.ts';
 import {
+  configuredPodCidrs,
   hasForeignNetwork,
   masquerade,
   podNetworkConfiguration,
@@ -55,6 +56,7 @@ test('the configuration is written once, whole, and only when it changes', () =>
   assert.equal(writePodNetwork(['10.244.0.0/24'], options), false);
   assert.equal(writePodNetwork(['10.244.1.0/24'], options), true);
   assert.deepEqual(readdirSync(options.folder), ['10-coracle.conflist']);
+  assert.deepEqual(configuredPodCidrs(options.folder), ['10.244.1.0/24']);
 });
 
 test('a network that somebody else set up is told from our own', () => {

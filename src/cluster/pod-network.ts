@@ -59,6 +59,12 @@ export function hasForeignNetwork(folder: string): boolean {
   }
 }
 
+/** The ranges of the configuration that stands there. */
+export function configuredPodCidrs(folder: string): string[] {
+  const text = readText(join(folder, fileName)) ?? '';
+  return [...text.matchAll(/"subnet": "([^"]+)"/g)].map((match) => match[1]!);
+}
+
 export function removePodNetwork(folder: string): void {
   rmSync(join(folder, fileName), { force: true });
 }
@@ -140,6 +146,25 @@ export function acceptForwarded(iptables: string | undefined, podCidrs: readonly
 export function withdrawForwarded(iptables: string | undefined, podCidrs: readonly string[]): void {
   if (!iptables) return;
   for (const rule of forwardRules(podCidrs)) spawnSync(iptables, ['-w', '-D', 'FORWARD', ...rule], { stdio: 'ignore' });
+}
+
+/** The chains that CNI's `portmap` leaves behind go when no host port is in them any more, whoever's it was. */
+export function removeEmptyPortMappings(iptables: string | undefined): void {
+  if (!iptables) return;
+  const nat = (...words: string[]) => spawnSync(iptables, ['-w', '-t', 'nat', ...words], { encoding: 'utf8' });
+  const ports = nat('-S', 'CNI-HOSTPORT-DNAT');
+  if (ports.status !== 0 || ports.stdout.trim() !== '-N CNI-HOSTPORT-DNAT') return;
+  const jumps = (nat('-S').stdout ?? '')
+    .split('\n')
+    .filter((rule) => /^-A (?!CNI-HOSTPORT).* -j CNI-HOSTPORT-/.test(rule));
+  for (const rule of jumps) {
+    const words = [...rule.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '');
+    nat('-D', ...words.slice(1));
+  }
+  for (const chain of ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-MASQ', 'CNI-HOSTPORT-SETMARK']) {
+    nat('-F', chain);
+    nat('-X', chain);
+  }
 }
 
 function forwardRules(podCidrs: readonly string[]): string[][] {

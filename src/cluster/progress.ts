@@ -28,7 +28,7 @@ export function printProgress(output: ProgressOutput): Report {
   let current: string | undefined;
   const rewrites = output.isTTY === true;
   const show = (text: string) => {
-    const width = (output.columns ?? 80) - 1;
+    const width = (output.columns || 80) - 1;
     output.write(`\r\u001b[2K${text.length > width ? `${text.slice(0, width - 1)}…` : text}`);
   };
   const line = (text: string) => output.write(rewrites ? `\r\u001b[2K${text}\n` : `${text}\n`);

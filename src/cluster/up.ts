@@ -4,7 +4,6 @@
  */
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { serverVersion } from '../apiserver/version.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -35,6 +34,7 @@ import {
   type UpOptions,
   writeSettings,
 } from './up-settings.ts';
+import { versions } from './versions.ts';
 
 export interface Surroundings {
   readonly clock: Clock;
@@ -75,6 +75,8 @@ export async function startCluster(
 interface Place {
   readonly directory: DataDirectory;
   readonly settings: ClusterSettings;
+  /** Of the start before. */
+  readonly remembered: Partial<ClusterSettings>;
   readonly nodeIp: string | undefined;
   readonly log: Log;
 }
@@ -97,8 +99,10 @@ class Cluster implements StartedCluster {
     const { machine, clock, report, random } = this.#surroundings;
     const place = await this.#prepare();
     signal.throwIfAborted();
-    const { directory, settings } = place;
+    const { directory, settings, remembered } = place;
     this.#directory = directory;
+    if (remembered.runtime !== undefined && !sameRuntime(remembered, settings))
+      await this.#step('the node of before stopped', () => tearDownNode(directory, this.#surroundings));
     this.#adoptedRuntime = runningProcess(directory.run, 'containerd') !== undefined;
     writeSettings(directory, settings);
     recordProcess(directory.run, 'control-plane', process.pid);
@@ -135,7 +139,8 @@ class Cluster implements StartedCluster {
     const { machine } = this.#surroundings;
     const directory = openDataDirectory(options.dataDir ?? defaultDataDirectory(machine));
     this.#lock = await lockCluster(directory);
-    const settings = settle(options, readSettings(directory), machine.nodeName);
+    const remembered = readSettings(directory);
+    const settings = settle(options, remembered, machine.nodeName);
     const nodeIp = nodeAddress();
     checkRights(settings, machine);
     checkAddress(settings, nodeIp);
@@ -144,7 +149,7 @@ class Cluster implements StartedCluster {
     await this.#install(settings);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
-    return { directory, settings, nodeIp, log };
+    return { directory, settings, remembered, nodeIp, log };
   }
 
   async #install(settings: ClusterSettings): Promise<void> {
@@ -166,7 +171,8 @@ class Cluster implements StartedCluster {
     const { clock, machine } = this.#surroundings;
     const supervisor = new NodeSupervisor({ directory, machine, clock, log });
     const node = supervisor.start({
-      version: serverVersion.gitVersion,
+      program: versions.coracle,
+      version: versions.kubernetes,
       server: serverOf(settings),
       nodeName: settings.nodeName,
       nodeIp,
@@ -223,6 +229,11 @@ class Cluster implements StartedCluster {
     report({ kind: 'done', step, tookMs: clock.monotonic() - startedMs });
     return result;
   }
+}
+
+/** Pods of one runtime are unknown to another. */
+function sameRuntime(before: Partial<ClusterSettings>, now: ClusterSettings): boolean {
+  return before.runtime === now.runtime && before.containerRuntimeEndpoint === now.containerRuntimeEndpoint;
 }
 
 /** How clients on this machine reach the server. */

@@ -38,6 +38,8 @@ export interface DnsServer {
 const responseCode = { formatError: 1, serverFailure: 2, noSuchName: 3, refused: 5 };
 const upstreamTimeoutMs = 2000;
 const largestPlainUdp = 512;
+/** Aliases that lead to aliases are followed this far. */
+const longestAliasChain = 8;
 
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const sockets: Socket[] = [];
@@ -165,7 +167,7 @@ function startOfAuthority(domain: string) {
   return { type: 'SOA' as const, name: domain, ttl: ttlSeconds, data };
 }
 
-/** An ExternalName Service: the alias, and what upstream knows of its target. */
+/** An ExternalName Service: the alias, and what the cluster, or else upstream, knows of its target. */
 async function followAlias(
   query: Packet,
   question: Question,
@@ -173,6 +175,17 @@ async function followAlias(
   reply: Extract<ZoneReply, { readonly kind: 'answer' }>,
   options: DnsServerOptions,
 ): Promise<Buffer> {
+  const isCircle = reply.answers.some(({ name }) => name.toLowerCase() === target.toLowerCase());
+  if (isCircle || reply.answers.length >= longestAliasChain) return encodeReply(query, question, reply, options.domain);
+  const inside = options.resolve({ name: target, type: question.type });
+  if (inside.kind !== 'foreign') {
+    const next = inside.kind === 'answer' ? inside.answers : [];
+    const alias = next.length === 1 && next[0]?.type === 'CNAME' ? String(next[0].data) : undefined;
+    const all = { ...reply, answers: [...reply.answers, ...next] };
+    return alias === undefined
+      ? encodeReply(query, question, all, options.domain)
+      : followAlias(query, question, alias, all, options);
+  }
   const asked = encode({
     type: 'query',
     id: query.id ?? 0,

@@ -12,6 +12,10 @@ import { type DnsServer, startDnsServer } from './dns-server.ts';
 
 const domain = 'cluster.local';
 
+function alias(name: string, externalName: string): Service {
+  return { metadata: { namespace: 'shop', name }, spec: { type: 'ExternalName', externalName } };
+}
+
 const serviceList: readonly Service[] = [
   {
     metadata: { namespace: 'shop', name: 'web' },
@@ -27,6 +31,9 @@ const serviceList: readonly Service[] = [
   },
   { metadata: { namespace: 'shop', name: 'empty' }, spec: { clusterIP: 'None', clusterIPs: ['None'] } },
   { metadata: { namespace: 'shop', name: 'out' }, spec: { type: 'ExternalName', externalName: 'example.org' } },
+  alias('inside', 'web.shop.svc.cluster.local'),
+  alias('twice', 'inside.shop.svc.cluster.local'),
+  alias('circle', 'circle.shop.svc.cluster.local'),
 ];
 const dbSlice: EndpointSlice = {
   metadata: { namespace: 'shop', name: 'db-1', labels: { 'kubernetes.io/service-name': 'db' } },
@@ -157,6 +164,15 @@ test('a name outside the cluster is asked upstream, and an ExternalName brings i
     alias.answers?.map((answer) => 'data' in answer && answer.data),
     ['example.org', '192.0.2.7'],
   );
+});
+
+test('an ExternalName within the cluster is followed there, through further ones, and a circle ends', async () => {
+  const data = async (name: string) =>
+    (await overUdp(query(name))).answers?.map((answer) => 'data' in answer && answer.data);
+  const web = 'web.shop.svc.cluster.local';
+  assert.deepEqual(await data('inside.shop.svc.cluster.local'), [web, '10.96.0.5']);
+  assert.deepEqual(await data('twice.shop.svc.cluster.local'), ['inside.shop.svc.cluster.local', web, '10.96.0.5']);
+  assert.deepEqual(await data('circle.shop.svc.cluster.local'), ['circle.shop.svc.cluster.local']);
 });
 
 test('what cannot be read gets FORMERR, and the server goes on', async () => {

@@ -219,6 +219,7 @@ describe('a Pod', () => {
     );
     assert.equal(pod.status?.phase, 'Failed');
     assert.equal(statusOf(pod, 'a')?.state?.terminated?.exitCode, 1);
+    assert.deepEqual(statusOf(pod, 'main')?.state, { waiting: { reason: 'PodInitializing' } });
   });
 
   it('keeps a sidecar running until the others are done, and then ends as they did', async () => {

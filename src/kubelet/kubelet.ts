@@ -3,6 +3,7 @@
  * cluster only through its client, and the machine only through a `ContainerRuntime` and a `NodeHost`; what runs keeps running
  * while the API server is away, and when the kubelet itself ends.
  */
+import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
@@ -20,7 +21,7 @@ import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
 import { byAge, PodWorkers } from './pods/pod-workers.ts';
-import { isMirrorPod, StaticPods } from './pods/static-pods.ts';
+import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { Prober } from './probes/prober.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';

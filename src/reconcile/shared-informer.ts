@@ -3,6 +3,7 @@
 import { type KubeObject, keyOf } from '../apimachinery/meta.ts';
 import { apiVersionOf, type ResourceType } from '../apimachinery/resource.ts';
 import { messageOf } from '../apimachinery/status.ts';
+import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Log } from '../base/log.ts';
 import type { WatchEvent } from '../client/client.ts';
 import type { ChangeHandler, Informer, Registration } from './informer.ts';
@@ -159,12 +160,4 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
 function isSameState(a: KubeObject, b: KubeObject): boolean {
   const { resourceVersion, uid } = a.metadata;
   return resourceVersion !== undefined && resourceVersion === b.metadata.resourceVersion && uid === b.metadata.uid;
-}
-
-/** What is frozen already is frozen all the way down: in-process answers come so. */
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const field of Object.values(value)) deepFreeze(field);
-  return value;
 }

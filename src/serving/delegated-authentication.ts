@@ -11,14 +11,11 @@ import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import { type Certificate, parseCertificate, parseCertificates, verifyCertificate } from '../pki/certificate.ts';
+import { peerChain } from './peer-chain.ts';
 import { TimedCache } from './timed-cache.ts';
+import type { UserInfo } from './user-info.ts';
 
-export interface UserInfo {
-  readonly name: string;
-  readonly uid?: string | undefined;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
-}
+export type { UserInfo } from './user-info.ts';
 
 /** Undefined: nobody known. Rejects when a credential is not valid, or cannot be checked. Both are 401. */
 export type Authenticate = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Promise<UserInfo | undefined>;
@@ -94,18 +91,6 @@ function certificateCheck(bundle: () => string, clock: Clock): (socket: TLSSocke
     const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${leaf.fingerprint}`] };
     return { name: commonName, groups: organizations, extra };
   };
-}
-
-/** In DER as the client sent it, leaf first. */
-function peerChain(socket: TLSSocket): Buffer[] {
-  if (typeof socket.getPeerCertificate !== 'function') return [];
-  const chain: Buffer[] = [];
-  let certificate = socket.getPeerCertificate(true);
-  while (certificate?.raw && !chain.some((known) => known.equals(certificate.raw))) {
-    chain.push(certificate.raw);
-    certificate = certificate.issuerCertificate;
-  }
-  return chain;
 }
 
 function tokenCheck(

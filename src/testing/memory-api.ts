@@ -19,6 +19,7 @@ import {
 } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
+import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 
 /** Where a path points to: `/apis/apps/v1/namespaces/a/deployments/b/status`. */
@@ -380,10 +381,4 @@ function sameButVersion(a: KubeObject, b: KubeObject): boolean {
     return JSON.stringify({ ...object, metadata: Object.fromEntries(Object.entries(metadata).sort()) });
   };
   return plain(a) === plain(b);
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const field of Object.values(value)) deepFreeze(field);
-  return Object.freeze(value);
 }

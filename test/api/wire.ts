@@ -49,7 +49,8 @@ export function openHttp1(endpoint: Endpoint): Wire {
     ask: ({ method = 'GET', path, headers = {}, body }) =>
       new Promise((resolve, reject) => {
         const url = new URL(endpoint.url);
-        const target = { host: url.hostname, port: url.port, agent, method, path, headers };
+        const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+        const target = { host: url.hostname, port: url.port, agent, method, path, headers: { ...length, ...headers } };
         const request = httpsRequest(target, (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => void chunks.push(chunk));

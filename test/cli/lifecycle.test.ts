@@ -114,6 +114,18 @@ describe('a cluster with a simulated node', () => {
     assert.ok(!isAlive(node));
   });
 
+  it('is given up by Ctrl-C while it starts in the background, and nothing of it runs', async () => {
+    const { child } = cluster.foreground('--detach');
+    await new Promise((done) => child.stdout?.once('data', done));
+    child.kill('SIGINT');
+    const code = await new Promise((done) => child.once('exit', done));
+    // Its first line is that of the control plane; the node is Ready soon after, and then it is too late to give up.
+    assert.ok(code === 130 || code === 0, String(code));
+    if (code === 0) return;
+    assert.equal(cluster.coracle('status').status, 1);
+    assert.ok(!existsSync(join(cluster.data, 'run', 'node.pid')));
+  });
+
   it('purges its data, twice if asked', () => {
     assert.equal(cluster.coracle('down', '--purge').status, 0);
     assert.ok(!existsSync(cluster.data));

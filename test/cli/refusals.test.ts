@@ -1,6 +1,6 @@
 /** What `coracle` cannot do, it says in a sentence, with what to do instead, and leaves nothing behind. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,6 +86,33 @@ describe('coracle refuses', () => {
     assert.match(verb.stderr, /unknown command 'launch'/);
     assert.match(coracle(['up', '--fast']).stderr, /unknown option '--fast'/);
     assert.match(coracle(['up', '--runtime', 'docker']).stderr, /Allowed choices are containerd, simulated/);
+  });
+
+  describe('root', { skip: isRoot ? false : 'needs root, who alone may run containers' }, () => {
+    it('to start without what is not installed when nothing may be, and names it', () => {
+      const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
+      for (const program of ['dirname', 'readlink']) symlinkSync(`/usr/bin/${program}`, join(path, program));
+      const folder = join(cluster.folder, 'bare');
+      const { status, stderr } = coracle(['up', '--no-install', '--listen', cluster.listen, '--data-dir', folder], {
+        env: { PATH: path },
+      });
+      rmSync(path, { recursive: true });
+      assert.equal(status, 1);
+      assert.match(stderr, /^coracle: missing on this machine: containerd.*, and --no-install was given\.\n/);
+      assert.match(stderr, /apt-get install containerd.*, or use --runtime simulated\.\n$/);
+    });
+
+    it('a runtime that does not answer, and ends what it had started', () => {
+      const folder = join(cluster.folder, 'silent');
+      const words = ['--container-runtime-endpoint', '/run/nobody-listens.sock', '--listen', cluster.listen];
+      refused(
+        ['up', '--detach', '--data-dir', folder, ...words],
+        /no container runtime answers at unix:\/\/\/run\/nobody-listens\.sock/,
+        /--runtime simulated/,
+      );
+      assert.equal(coracle(['status', '--data-dir', folder]).status, 1);
+      assert.ok(!existsSync(join(folder, 'run', 'node.pid')));
+    });
   });
 
   describe('an ordinary user', { skip: isRoot ? false : 'needs root, to become somebody else' }, () => {

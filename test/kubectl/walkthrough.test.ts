@@ -289,4 +289,17 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       await eventually(containers, (list) => list.trim().split('\n').length === 1, 'work goes on');
     });
   });
+
+  test('the tour of the README, line by line', () => {
+    coracle('down');
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const tour = /## A first tour\n```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+    const lines = tour.split('\n').filter((line) => line !== '' && !line.startsWith('export KUBECONFIG='));
+    assert.ok(lines.length >= 8, tour);
+    for (const line of lines) {
+      const [program = '', ...words] = line.split(' ');
+      if (program === './coracle') run(program, [...words, '--data-dir', dataDir]);
+      else run(releases.at(-1)!.path, words);
+    }
+  });
 });

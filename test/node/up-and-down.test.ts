@@ -50,15 +50,18 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
         }
       });
   const runPod = (name: string) => {
-    const overrides = { spec: { terminationGracePeriodSeconds: 1 } };
-    kubectl('run', name, '--image=busybox:1.36', `--overrides=${JSON.stringify(overrides)}`, '--', 'sleep', '10000');
+    const overrides = `--overrides=${JSON.stringify({ spec: { terminationGracePeriodSeconds: 1 } })}`;
+    const command = ['--', 'httpd', '-f', '-p', '8080'];
+    kubectl('run', name, '--image=busybox:1.36', overrides, ...command);
     kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
   };
   const assertNothingLeft = () => {
     assert.deepEqual(mountsBelow([directory.root, directory.state]), []);
     assert.deepEqual(shims(), []);
     assert.deepEqual(cgroups(), []);
-    assert.equal(run('nft', 'list', 'tables'), '');
+    assert.doesNotMatch(run('nft', 'list', 'tables'), /kube-proxy|coracle/);
+    assert.doesNotMatch(run('iptables-save'), /CNI/);
+    assert.equal(run('iptables', '-S', 'FORWARD'), '-P FORWARD DROP\n');
     assert.ok(!existsSync(directory.state));
     assert.doesNotMatch(run('ip', '-o', 'link'), /veth/);
   };
@@ -66,6 +69,8 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
   before(() => {
     network = testNetwork();
     machine = network.host(['192.168.78.1/24']);
+    // As Docker leaves a machine.
+    machine.run('iptables', '-P', 'FORWARD', 'DROP');
     coracle('up', '--detach', '--no-install');
     const archive = join(folder, 'busybox.tar');
     writeFileSync(archive, busyboxImageArchive('docker.io/library/busybox:1.36'));
@@ -98,6 +103,36 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
   });
 
+  it('lets Pods reach one another though the machine passes nothing on by itself', () => {
+    const ip = kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.podIP}');
+    kubectl('exec', 'second', '--', 'ping', '-c', '1', '-W', '2', ip);
+  });
+
+  it('answers on host ports', () => {
+    const status = (host: string) =>
+      run('curl', '-s', '-m', '5', '-o', '/dev/null', '-w', '%{http_code}', `http://${host}:8088/`);
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'port' },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [
+          {
+            name: 'web',
+            image: 'busybox:1.36',
+            command: ['httpd', '-f', '-p', '8080'],
+            ports: [{ containerPort: 8080, hostPort: 8088 }],
+          },
+        ],
+      },
+    };
+    writeFileSync(join(folder, 'port.json'), JSON.stringify(pod));
+    kubectl('apply', '-f', join(folder, 'port.json'));
+    kubectl('wait', '--for=condition=Ready', 'pod/port', '--timeout=60s');
+    assert.deepEqual(['192.168.78.1', '127.0.0.1'].map(status), ['404', '404']);
+  });
+
   it('is taken down by the SIGTERM of its control plane with its Pods left running', async () => {
     const pid = pidOf('control-plane');
     const containers = shims().length;
@@ -122,8 +157,18 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.ok(existsSync(directory.store));
   });
 
-  it('is gone with its data after down --purge', () => {
+  it('takes its containers down when its node becomes a simulated one', () => {
     coracle('up', '--detach');
+    process.kill(pidOf('control-plane'), 'SIGKILL');
+    coracle('up', '--detach', '--runtime', 'simulated');
+    assert.deepEqual(shims(), []);
+    assert.match(coracle('status'), /containerd +-/);
+    coracle('down');
+    assertNothingLeft();
+  });
+
+  it('is gone with its data after down --purge', () => {
+    coracle('up', '--detach', '--runtime', 'containerd');
     coracle('down', '--purge');
     assertNothingLeft();
     assert.ok(!existsSync(directory.root));

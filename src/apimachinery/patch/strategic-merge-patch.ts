@@ -12,7 +12,7 @@
  * Nothing is changed in place. Order of merged lists is upstream's: elements of the patch in the patch's order, the others in
  * theirs, interleaved by where the original had them.
  */
-import { goJson } from '../go-text.ts';
+import { goJson, goValue } from '../go-text.ts';
 import { setOwn } from '../json-text.ts';
 import { badRequest, genericServerResponse, statusError } from '../status.ts';
 import { isObject } from './merge-patch.ts';
@@ -168,7 +168,7 @@ function checkOrder(patch: readonly unknown[], order: readonly unknown[], identi
     at = positions.indexOf(identify(item), at) + 1;
     if (at > 0) continue;
     throw plainError(
-      `The order in patch list:\n${goList(patch)}\n doesn't match ${setElementOrder} list:\n${goList(order)}\n`,
+      `The order in patch list:\n${goValue(patch)}\n doesn't match ${setElementOrder} list:\n${goValue(order)}\n`,
     );
   }
 }
@@ -274,7 +274,7 @@ function holdObjects(lists: readonly (readonly unknown[])[]): boolean {
   if (items.some((item) => Array.isArray(item))) throw genericServerResponse({ code: 422, method: '' });
   const objects = items.filter(isObject).length;
   if (objects !== 0 && objects !== items.length) {
-    throw plainError(`list element types are not identical: ${goList(lists)}`);
+    throw plainError(`list element types are not identical: ${goValue(lists)}`);
   }
   return objects > 0;
 }
@@ -301,16 +301,4 @@ function goType(value: unknown): string {
   if (isObject(value)) return 'map[string]interface {}';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : typeof value;
-}
-
-/** Go's `%v`: `map[a:1 b:[x y]]`. */
-function goValue(value: unknown): string {
-  if (Array.isArray(value)) return goList(value);
-  if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
-  const entries = Object.keys(value).sort();
-  return `map[${entries.map((key) => `${key}:${goValue(value[key])}`).join(' ')}]`;
-}
-
-function goList(list: readonly unknown[]): string {
-  return `[${list.map(goValue).join(' ')}]`;
 }

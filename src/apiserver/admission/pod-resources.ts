@@ -1,17 +1,17 @@
 /**
  * What a Pod as a whole asks for and may use: the containers' sum, or what its initialisation needs where that is more; restartable
- * init containers (sidecars) run beside the rest, so they count on both sides.
+ * init containers (sidecars) run beside the rest, so they count on both sides. In exact quantities, as quotas and limit ranges state
+ * them back to the user; `api/core/v1/pod-resources.ts` has the same rule in plain numbers, for what is added by the million.
  *
  *     containers 1 + 1, init 3                      -> 3
  *     sidecar 1, then init 3, then containers 2     -> max(1 + 2, 1 + 3) = 4
  */
+import { isPodLevelResource } from '../../api/core/v1/pod-resources.ts';
+import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod, ResourceRequirements } from '../../api/gen/core-v1.ts';
 import { parseQuantity, type Quantity } from '../../apimachinery/quantity.ts';
 
 export type Amounts = ReadonlyMap<string, Quantity>;
-
-/** Pod-level resources replace the sum for these. */
-const podLevelResources: ReadonlySet<string> = new Set(['cpu', 'memory']);
 
 export function amountsOf(list: Readonly<Record<string, string>> | undefined): Map<string, Quantity> {
   return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
@@ -30,7 +30,7 @@ export function podAmounts(
   const initial = new Map<string, Quantity>();
   for (const container of spec.initContainers ?? []) {
     const own = containerAmounts(container, of);
-    if (container.restartPolicy === 'Always') {
+    if (isSidecar(container)) {
       addTo(total, own);
       addTo(sidecars, own);
       raiseTo(initial, sidecars);
@@ -41,7 +41,7 @@ export function podAmounts(
   }
   raiseTo(total, initial);
   for (const [name, amount] of amountsOf((spec.resources as ResourceRequirements | undefined)?.[of])) {
-    if (podLevelResources.has(name)) total.set(name, amount);
+    if (isPodLevelResource(name)) total.set(name, amount);
   }
   if (options.overhead) {
     for (const [name, amount] of amountsOf(spec.overhead)) {

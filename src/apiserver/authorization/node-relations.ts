@@ -5,18 +5,12 @@
  *
  *     pod a/web on node-1 with a volume from secret s    is indexed under  `secret a/s|node-1`
  */
+import { isMirrorPod } from '../../api/core/v1/mirror-pod.ts';
 import { type PersistentVolume, type Pod, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
 import { resourceSlices } from '../../api/gen/resource-v1.ts';
 import { volumeAttachments } from '../../api/gen/storage-v1.ts';
 import type { InformerSet } from '../../reconcile/informer.ts';
-import {
-  claimNames,
-  configMapNames,
-  isMirrorPod,
-  resourceClaimNames,
-  secretNames,
-  volumeSecretKeys,
-} from './pod-references.ts';
+import { claimNames, configMapNames, resourceClaimNames, secretNames, volumeSecretKeys } from './pod-references.ts';
 
 export type RelatedKind =
   | 'pod'

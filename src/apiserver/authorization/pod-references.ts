@@ -4,12 +4,6 @@
  */
 import type { Container, EphemeralContainer, PersistentVolume, Pod, Volume } from '../../api/gen/core-v1.ts';
 
-export const mirrorPodAnnotation = 'kubernetes.io/config.mirror';
-
-export function isMirrorPod(pod: Pod): boolean {
-  return pod.metadata.annotations?.[mirrorPodAnnotation] !== undefined;
-}
-
 export function allContainers(pod: Pod): readonly (Container | EphemeralContainer)[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec;
   return [...initContainers, ...containers, ...ephemeralContainers];

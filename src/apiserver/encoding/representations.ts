@@ -3,11 +3,11 @@
  * watchers of a kind share frames: `CacheEvent` compares representations by identity.
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { WatchFrame } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import { type CacheEntry, withRevision } from '../watch-cache/cache-entry.ts';
 import type { FrameType, Representation, Wire } from '../watch-cache/cache-event.ts';
-import { deepFreeze } from '../watch-cache/deep-freeze.ts';
 import { type Envelope, replaceRevision } from '../watch-cache/encoded-object.ts';
 import { encodeProtobuf, protobufFrame, replaceRevision as replaceMessageRevision, wrapped } from './protobuf.ts';
 

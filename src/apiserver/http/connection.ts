@@ -14,15 +14,3 @@ export interface ConnectionContext {
   /** DER of the client's chain, leaf first; asked for once per connection. */
   certificatesOf(socket: TLSSocket): readonly Buffer[];
 }
-
-/** The chain as the client sent it; authentication verifies it. */
-export function peerChain(socket: TLSSocket): readonly Buffer[] {
-  if (typeof socket.getPeerCertificate !== 'function') return [];
-  const chain: Buffer[] = [];
-  let certificate = socket.getPeerCertificate(true);
-  while (certificate?.raw && !chain.some((known) => known.equals(certificate.raw))) {
-    chain.push(certificate.raw);
-    certificate = certificate.issuerCertificate;
-  }
-  return chain;
-}

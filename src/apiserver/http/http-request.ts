@@ -123,12 +123,16 @@ export function streamedBody(stream: Readable, deadlines: Deadlines): RequestBod
       new Promise<Buffer>((resolve, reject) => {
         const chunks: Buffer[] = [];
         let size = 0;
+        let settled = false;
+        // The listeners stay: taking four off costs each request more than their being there.
         const finish = (settle: () => void) => {
+          if (settled) return;
+          settled = true;
           met();
-          stream.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
           settle();
         };
         const onData = (chunk: Buffer) => {
+          if (settled) return;
           size += chunk.length;
           if (size <= limitBytes) {
             chunks.push(chunk);

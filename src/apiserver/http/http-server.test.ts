@@ -194,8 +194,8 @@ describe('the server on the network', () => {
       path: `${collection}/a`,
       headers: mergePatch,
       body: '{"data":[]}',
-      code: 400,
-      message: /cannot unmarshal array/,
+      code: 422,
+      message: /^ "" is invalid: patch: Invalid value: ".*": json: cannot unmarshal array/,
     },
     {
       name: 'an unknown resource',
@@ -211,10 +211,16 @@ describe('the server on the network', () => {
       message: /^the server does not allow this method on the requested resource$/,
     },
     {
-      name: 'a version that is none',
+      name: 'a version that is none, of one object,',
       path: `${collection}/a?resourceVersion=x`,
+      code: 500,
+      message: /^resourceVersion: Invalid value: "x": strconv\.ParseUint: parsing "x": invalid syntax$/,
+    },
+    {
+      name: 'a version that is none, of a list,',
+      path: `${collection}?resourceVersion=x`,
       code: 400,
-      message: /invalid syntax$/,
+      message: /^invalid resource version: resourceVersion: Invalid value: "x": .* invalid syntax$/,
     },
     {
       name: 'a method that a collection does not take',
@@ -254,7 +260,7 @@ describe('the server on the network', () => {
       headers: json,
       body: '{"kind":"Pod","apiVersion":"v1"}',
       code: 400,
-      message: /DeleteOptions/,
+      message: /^no kind "Pod" is registered for version "v1" in scheme/,
     },
     {
       name: 'broken protobuf',

@@ -10,9 +10,10 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { peerChain } from '../../serving/peer-chain.ts';
 import { failureResponse } from '../failure.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import { type ConnectionContext, peerChain } from './connection.ts';
+import type { ConnectionContext } from './connection.ts';
 import { Deadlines } from './http-request.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
@@ -50,6 +51,10 @@ const keepAliveTimeoutMs = 90_000;
 const sessionIdleTimeoutMs = 300_000;
 const pingIntervalMs = 30_000;
 const defaultBodyTimeoutMs = 60_000;
+/** As upstream. */
+const maxHeaderBytes = 1024 * 1024;
+/** Each of an HTTP/2 request's header fields costs memory before anybody has looked at it. */
+const maxHeaderListPairs = 1000;
 
 /** Rejects when an address cannot be had (`EADDRINUSE`); nothing listens then. */
 export async function startHttpServer(options: HttpServerOptions): Promise<ListeningServer> {
@@ -69,6 +74,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Liste
       await Promise.all(servers.map((server) => server.close(graceMs)));
     },
   };
+}
+
+/** What is said of a request that cannot be read, in upstream's form; nothing to one that never came. */
+function refusalOf({ code }: NodeJS.ErrnoException): string | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return undefined;
+  const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  return `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`;
 }
 
 class NetworkServer {
@@ -99,7 +111,9 @@ class NetworkServer {
       // The certificate is verified by authentication: a foreign one is a 401, not the end of the connection.
       requestCert: true,
       rejectUnauthorized: false,
-      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024 },
+      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024, maxHeaderListSize: maxHeaderBytes },
+      maxHeaderSize: maxHeaderBytes,
+      maxHeaderListPairs,
       // A client that cancels its watches in bulk is no attacker.
       streamResetBurst: 100_000,
       streamResetRate: 10_000,
@@ -177,8 +191,9 @@ class NetworkServer {
     server.on('tlsClientError', (error, socket) => {
       this.#log.debug('TLS handshake failed', { error: error.message, client: socket.remoteAddress });
     });
-    server.on('clientError', (_error: Error, socket: Duplex) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+      const refusal = refusalOf(error);
+      if (refusal && socket.writable) socket.end(refusal);
       else socket.destroy();
     });
   }

@@ -60,6 +60,10 @@ async function write(
     if (body.kind === 'watch') body.frames.cancel();
     return;
   }
+  // Whoever is still sending a body that nobody will read is told so, and the stream is not kept waiting for its end.
+  stream.once('finish', () => {
+    if (!stream.readableEnded && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+  });
   const head = { ':status': status, ...headers };
   if (headOnly || (body.kind === 'bytes' && body.bytes.length === 0)) {
     if (body.kind === 'watch') body.frames.cancel();

@@ -12,10 +12,6 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Handler } from '../request.ts';
 import type { NodeProxyContext } from './context.ts';
 import { type KubeletClientOptions, KubeletConnections } from './kubelet-connections.ts';
-import { podLogHandler } from './pod-log.ts';
-import { podCommandHandler, podPortForwardHandler } from './pod-streams.ts';
-import { proxyHandler } from './proxy-handler.ts';
-import { nodeLocation, podLocation, serviceLocation } from './proxy-location.ts';
 
 export interface NodeProxyOptions {
   /** Passes every check: the loopback client. */
@@ -44,15 +40,32 @@ export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string
     lookup: options.lookup ?? addressesOf,
     connect: (address) => (signal) => dial(address, signal),
   };
+  const streams = () => import('./pod-streams.ts');
+  const proxy = async (kind: 'nodeLocation' | 'podLocation' | 'serviceLocation') => {
+    const [{ proxyHandler }, locations] = await Promise.all([
+      import('./proxy-handler.ts'),
+      import('./proxy-location.ts'),
+    ]);
+    return proxyHandler(context, locations[kind]);
+  };
   return new Map([
-    ['/v1/pods/log', podLogHandler(context)],
-    ['/v1/pods/exec', podCommandHandler(context, 'exec')],
-    ['/v1/pods/attach', podCommandHandler(context, 'attach')],
-    ['/v1/pods/portforward', podPortForwardHandler(context)],
-    ['/v1/pods/proxy', proxyHandler(context, podLocation)],
-    ['/v1/services/proxy', proxyHandler(context, serviceLocation)],
-    ['/v1/nodes/proxy', proxyHandler(context, nodeLocation)],
+    ['/v1/pods/log', onFirstUse(async () => (await import('./pod-log.ts')).podLogHandler(context))],
+    ['/v1/pods/exec', onFirstUse(async () => (await streams()).podCommandHandler(context, 'exec'))],
+    ['/v1/pods/attach', onFirstUse(async () => (await streams()).podCommandHandler(context, 'attach'))],
+    ['/v1/pods/portforward', onFirstUse(async () => (await streams()).podPortForwardHandler(context))],
+    ['/v1/pods/proxy', onFirstUse(() => proxy('podLocation'))],
+    ['/v1/services/proxy', onFirstUse(() => proxy('serviceLocation'))],
+    ['/v1/nodes/proxy', onFirstUse(() => proxy('nodeLocation'))],
   ]);
+}
+
+/** A handler whose code is loaded by the first request for it. */
+function onFirstUse(load: () => Promise<Handler>): Handler {
+  let loading: Promise<Handler> | undefined;
+  return async (request, info) => {
+    loading ??= load();
+    return (await loading)(request, info);
+  };
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {

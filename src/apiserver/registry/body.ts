@@ -55,15 +55,14 @@ export function toHub(resource: ServedResource, object: Draft<KubeObject>): Draf
 
 /** The name and namespace in a body must be those of the URL. Throws 400. */
 export function checkIdentity({ info, kind }: Pick<Operation, 'info' | 'kind'>, { metadata }: Draft<KubeObject>): void {
+  // As upstream: first the namespace, then the name.
+  if (kind.namespaced && metadata.namespace && metadata.namespace !== info.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
   if (!metadata.name) {
     throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
   }
   if (metadata.name !== info.name) {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${info.name})`);
-  }
-  if (kind.namespaced && metadata.namespace && metadata.namespace !== info.namespace) {
-    throw badRequest(
-      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${info.namespace})`,
-    );
   }
 }

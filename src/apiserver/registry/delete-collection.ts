@@ -12,8 +12,9 @@ const workers = 16;
 
 export async function deleteCollection(operation: Operation): Promise<ApiResponse> {
   const { request, info, reply } = operation;
+  const options = parseListOptions(operation);
   const deletion = await parseDeleteOptions(request);
-  const page = await listPage(operation, parseListOptions(operation));
+  const page = await listPage(operation, options);
   const waiting = page.entries.values();
   const work = async () => {
     for (const entry of waiting) {

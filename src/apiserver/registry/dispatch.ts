@@ -2,7 +2,7 @@
  * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
  * finding something, and its way of refusing a method.
  */
-import { genericServerResponse } from '../../apimachinery/status.ts';
+import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
@@ -49,8 +49,9 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     if (!resource) throw genericServerResponse({ code: 404, method: request.method });
     const key = handlerKey(info);
     const handler = handlers.get(key);
+    // Proxies hand on whatever method they are called with.
+    if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
     if (handler) return withDeprecation(resource, await handler(request, info));
-    checkAddress(request, info, resource);
     const run = operations.get(key)?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
     const output = negotiate(request, {
@@ -93,7 +94,8 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   if (row.namespaced && info.verb === 'create' && info.namespace === '' && resource.stored)
     throw refusedMethod(request);
   if (info.name === '' && (info.verb === 'update' || info.verb === 'patch')) throw refusedMethod(request);
-  if (info.subresource === '' && !row.verbs.includes(info.verb)) throw refusedMethod(request);
+  if (info.subresource !== '' || row.verbs.includes(info.verb)) return;
+  throw info.verb === 'watch' && row.verbs.includes('list') ? methodNotSupported(row, 'watch') : refusedMethod(request);
 }
 
 function refusedMethod(request: ApiRequest): Error {

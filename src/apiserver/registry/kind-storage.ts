@@ -3,10 +3,10 @@
  * is seen by every read that begins after it.
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { Store } from '../../storage/store.ts';
 import type { StoredKind } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
-import { deepFreeze } from '../watch-cache/deep-freeze.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
 

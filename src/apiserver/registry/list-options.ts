@@ -4,8 +4,10 @@
  */
 import { type FieldError, forbidden, notSupported, path } from '../../apimachinery/field-error.ts';
 import { parseFieldSelector } from '../../apimachinery/fields.ts';
+import { parseInt64, parseUint64 } from '../../apimachinery/go-number.ts';
+import { quote } from '../../apimachinery/go-text.ts';
 import { SelectorError } from '../../apimachinery/labels.ts';
-import { badRequest, invalid } from '../../apimachinery/status.ts';
+import { badRequest, invalid, messageOf, statusError } from '../../apimachinery/status.ts';
 import { isTrue } from '../request-info.ts';
 import { hubSelector } from '../watch-cache/selectable-fields.ts';
 import type { Selection } from '../watch-cache/selection.ts';
@@ -43,15 +45,21 @@ export function parseListOptions(target: ListTarget): ListOptions {
   };
   const errors = watch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
-  checkResourceVersion(options.resourceVersion);
+  // What comes with a continue token is the token's matter.
+  if (watch || options.continue === '') checkResourceVersion(options.resourceVersion, info.verb);
   return options;
 }
 
-/** Throws 400 for what is no version. */
-export function checkResourceVersion(text: string): void {
-  if (/^\d*$/.test(text)) return;
-  const syntax = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
-  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${syntax}`);
+/** Throws for what is no version: 400 for lists; elsewhere upstream has no code for it, and answers 500. */
+export function checkResourceVersion(text: string, verb: string): void {
+  if (text === '') return;
+  try {
+    parseUint64(text);
+  } catch (error) {
+    const message = `resourceVersion: Invalid value: ${quote(text)}: ${messageOf(error)}`;
+    if (verb === 'get' || verb === 'watch') throw statusError({ code: 500, reason: '', message });
+    throw badRequest(`invalid resource version: ${message}`);
+  }
 }
 
 function selectionOf({ request: { query }, info, resource, environment }: ListTarget): Selection {
@@ -79,8 +87,11 @@ function parsed<T>(parse: () => T): T {
 function integerOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return Number(text);
+  try {
+    return parseInt64(text);
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
 }
 
 type Unselected = Omit<ListOptions, 'selection'>;

@@ -2,7 +2,7 @@
  * Reading: one object, or a page of many. All versions a client may ask for come out of the cache, except exactly an old one, which
  * the store has to remember.
  */
-import { expired, notFound, StatusError, statusError } from '../../apimachinery/status.ts';
+import { badRequest, expired, notFound, StatusError, statusError } from '../../apimachinery/status.ts';
 import { withTimeout } from '../../base/clock.ts';
 import { CompactedError, FutureRevisionError, prefixEnd } from '../../storage/store.ts';
 import type { ListPage } from '../encoding/list-encoding.ts';
@@ -19,7 +19,7 @@ const waitForRevisionMs = 3000;
 export async function get(operation: Operation): Promise<ApiResponse> {
   const { storage, request, info, resource } = operation;
   const resourceVersion = request.query.get('resourceVersion') ?? '';
-  checkResourceVersion(resourceVersion);
+  checkResourceVersion(resourceVersion, 'get');
   await reachVersion(operation, resourceVersion);
   const entry = storage.cache.get(keyOf(operation));
   if (!entry) throw notFound(resource.row, info.name);
@@ -35,7 +35,7 @@ export async function listPage(operation: Operation, options: ListOptions): Prom
   const prefix = prefixOf(operation, options.selection);
   if (options.continue !== '') return continuePage(operation, options, prefix);
   if (options.match === 'Exact' || isExactByLimit(options)) {
-    await operation.storage.cache.ready();
+    await reachVersion(operation, options.resourceVersion);
     return oldPage(operation, options, { prefix, start: prefix, revision: Number(options.resourceVersion) });
   }
   await reachVersion(operation, options.resourceVersion);
@@ -66,9 +66,12 @@ function prefixOf({ kind }: Operation, { namespace }: Selection): string {
 
 async function continuePage(operation: Operation, options: ListOptions, prefix: string): Promise<ListPage> {
   const token = decodeContinue(options.continue);
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
   const start = prefix + token.start;
   if (token.revision >= 0) {
-    await operation.storage.cache.ready();
+    await reachVersion(operation, String(token.revision));
     return oldPage(operation, options, { prefix, start, revision: token.revision });
   }
   await operation.storage.cache.fresh();

@@ -4,9 +4,10 @@
  * being deleted removes it.
  */
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
+import { parseUint64 } from '../../apimachinery/go-number.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
-import { conflict, invalid, notFound } from '../../apimachinery/status.ts';
+import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
@@ -89,11 +90,22 @@ function checkExpectations(operation: Operation, next: Draft<KubeObject>, curren
   const { uid, resourceVersion } = next.metadata;
   const standing = current.object().metadata.uid ?? '';
   if (uid && uid !== standing) throw otherUid(operation, uid, standing);
-  if (resourceVersion && resourceVersion !== '0') {
-    if (resourceVersion !== String(current.revision)) throw conflict(resource.row, info.name);
+  const version = versionOf(resourceVersion);
+  if (version > 0) {
+    if (version !== current.revision) throw conflict(resource.row, info.name);
   } else if (kind.behaviour.allowUnconditionalUpdate === false) {
     const error = invalidField(path('metadata', 'resourceVersion'), 0, 'must be specified for an update');
     throw invalid({ group: resource.row.group, kind: resource.row.resource }, info.name, [error]);
+  }
+}
+
+/** 0 for none. What is no number upstream has no code for, and answers 500. */
+function versionOf(resourceVersion: string | undefined): number {
+  if (!resourceVersion) return 0;
+  try {
+    return parseUint64(resourceVersion);
+  } catch (error) {
+    throw statusError({ code: 500, reason: '', message: messageOf(error) });
   }
 }
 

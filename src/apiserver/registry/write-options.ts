@@ -1,6 +1,6 @@
 /** Query parameters and bodies that say how a write is meant: dry run, field manager, field validation, preconditions. */
 
-import { decodeUntyped } from '../../apimachinery/codec.ts';
+import { decodeUntyped, type FieldValidation } from '../../apimachinery/codec.ts';
 import {
   type FieldError,
   forbidden,
@@ -10,14 +10,14 @@ import {
   tooLong,
 } from '../../apimachinery/field-error.ts';
 import type { DeleteOptions } from '../../apimachinery/gen/meta-v1.ts';
+import { parseInt64 } from '../../apimachinery/go-number.ts';
+import { quote } from '../../apimachinery/go-text.ts';
 import { openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
-import { badRequest, invalid, messageOf } from '../../apimachinery/status.ts';
+import { badRequest, invalid, messageOf, StatusError } from '../../apimachinery/status.ts';
 import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
 import type { ApiRequest } from '../request.ts';
 import { isTrue } from '../request-info.ts';
-
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -40,17 +40,13 @@ export function parseWriteOptions(
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
-  const errors: FieldError[] = [...dryRunErrors(dryRun)];
-  if (Buffer.byteLength(fieldManager) > longestFieldManager)
-    errors.push(tooLong(path('fieldManager'), longestFieldManager));
-  else if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(fieldManager)) {
-    errors.push(invalidValue(path('fieldManager'), fieldManager, 'should only contain printable characters'));
-  }
+  const errors: FieldError[] = [];
+  if (kind === 'PatchOptions' && query.has('force'))
+    errors.push(forbidden(path('force'), 'may not be specified for non-apply patch'));
+  errors.push(...fieldManagerErrors(fieldManager), ...dryRunErrors(dryRun));
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation)) {
     errors.push(notSupported(path('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
   }
-  if (kind === 'PatchOptions' && query.has('force'))
-    errors.push(forbidden(path('force'), 'may not be specified for non-apply patch'));
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
   return {
     dryRun: dryRun.length > 0,
@@ -66,6 +62,21 @@ export function parseWriteOptions(
   };
 }
 
+function fieldManagerErrors(manager: string): FieldError[] {
+  const at = path('fieldManager');
+  const errors: FieldError[] = [];
+  if (Buffer.byteLength(manager) > longestFieldManager) errors.push(tooLong(at, longestFieldManager));
+  let position = 0;
+  for (const character of manager) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+      errors.push(invalidValue(at, manager, `invalid character U+${code} (at position ${position})`));
+    }
+    position += Buffer.byteLength(character);
+  }
+  return errors;
+}
+
 /** From the body where there is one, else from the query. Throws 400 or 422. */
 export async function parseDeleteOptions(request: ApiRequest): Promise<DeleteOptions> {
   const options = (await bodyOptions(request)) ?? queryOptions(request.query);
@@ -78,12 +89,20 @@ async function bodyOptions(request: ApiRequest): Promise<DeleteOptions | undefin
   const { body } = request;
   if (body.kind === 'none') return undefined;
   if (body.kind === 'value') return body.value === undefined ? undefined : readOptions(body.value as object);
-  const format = inputFormat(request.headers['content-type']);
   const bytes = await body.read(bodyLimitBytes);
   if (bytes.length === 0) return undefined;
+  const format = inputFormat(request.headers['content-type']);
   if (format === 'protobuf') return readOptions(readProtobufOptions(bytes));
-  return readOptions(decodeUntyped(bytes, { kind: 'DeleteOptions', format }).object);
+  try {
+    return readOptions(decodeUntyped(bytes, { kind: 'DeleteOptions', format }).object);
+  } catch (error) {
+    // Upstream says what is wrong with options without naming what they should have been.
+    throw error instanceof StatusError && error.cause instanceof Error ? badRequest(error.cause.message) : error;
+  }
 }
+
+/** Where upstream's registry of these kinds stands, as its messages name it. */
+const schemeName = 'pkg/apis/meta/internalversion/scheme/register.go:27';
 
 function readProtobufOptions(bytes: Buffer): object {
   try {
@@ -97,12 +116,15 @@ function readProtobufOptions(bytes: Buffer): object {
 function readOptions(value: object): DeleteOptions {
   const { kind, ...options } = value as { readonly kind?: string; readonly [field: string]: unknown };
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
-    throw badRequest('decoded object cannot be converted to DeleteOptions');
+    const version = String(options.apiVersion || 'v1');
+    throw badRequest(
+      `no kind ${quote(kind)} is registered for version ${quote(version)} in scheme ${quote(schemeName)}`,
+    );
   }
   try {
     return builtinCodec().copyByTable(options, 'meta/v1.DeleteOptions') as unknown as DeleteOptions;
   } catch (error) {
-    throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${messageOf(error)}`);
+    throw badRequest(messageOf(error));
   }
 }
 
@@ -111,18 +133,23 @@ function queryOptions(query: URLSearchParams): DeleteOptions {
   const policy = query.get('propagationPolicy');
   const orphan = query.get('orphanDependents');
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
-  if (grace !== null && !/^-?\d+$/.test(grace)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-  }
   return {
-    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(grace === null ? {} : { gracePeriodSeconds: secondsOf(grace) }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: isTrue(orphan) }),
     ...(dryRun.length > 0 ? { dryRun } : {}),
   };
 }
 
-const propagationPolicies = ['Background', 'Foreground', 'Orphan'];
+function secondsOf(text: string): number {
+  try {
+    return parseInt64(text);
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+}
+
+const propagationPolicies = ['Foreground', 'Background', 'Orphan'];
 
 function deleteOptionErrors({ propagationPolicy, orphanDependents, dryRun = [] }: DeleteOptions): FieldError[] {
   const errors: FieldError[] = [];

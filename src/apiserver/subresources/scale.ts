@@ -10,12 +10,11 @@ import { type LabelSelector, labelMatcherOf, labelMatcherOfSet } from '../../api
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest, invalid, notFound } from '../../apimachinery/status.ts';
-import { builtinCodec } from '../encoding/json.ts';
 import { replyWithObject } from '../encoding/replies.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
-import { checkPatchType, readPatch } from '../registry/patch.ts';
+import { checkPatchType, readPatch } from '../registry/patch-body.ts';
 import { updateObject } from '../registry/update.ts';
 import { parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
@@ -47,12 +46,12 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
   checkPatchType(operation.request);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
-  const apply = await readPatch(operation.request, { type: builtinSchema().type('autoscaling/v1.Scale') });
+  const { fieldValidation } = options;
+  const type = builtinSchema().type('autoscaling/v1.Scale');
+  const apply = await readPatch(operation.request, { expected: scaleKind, type, fieldValidation });
   return writeScale(operation, options, (current) => {
     const before = scaleOf(operation, current.object()) as unknown as Readonly<Record<string, unknown>>;
-    const { fieldValidation } = options;
-    const decoded = builtinCodec().decodeValue(apply(before) as object, { expected: scaleKind, fieldValidation });
-    return decoded.object as unknown as Draft<Scale>;
+    return apply(before).object as unknown as Draft<Scale>;
   });
 }
 

@@ -7,10 +7,10 @@
  */
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import { decodeStored, encodeObject } from '../encoding/json.ts';
 import { encodeMessage } from '../encoding/protobuf.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
-import { deepFreeze } from './deep-freeze.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
 import type { ObjectForm } from './object-form.ts';
 

@@ -1,4 +1,5 @@
 /** `coracle kube-proxy`: always by nftables, whatever mode is asked for. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Node, nodes } from '../../api/gen/core-v1.ts';
@@ -39,12 +40,14 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const { clock, random, log, signal, machine } = environment;
   const nft = findProgram(machine, 'nft');
   if (!nft) throw new CommandError('nft is not installed on this machine.', 'Install the package nftables.');
+  const folder = mkdtempSync(join(tmpdir(), 'coracle-kube-proxy-'));
+  await using _folder = { [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) };
   const kernel = nftKernel({
-    folder: join(tmpdir(), `coracle-kube-proxy-${process.pid}`),
+    folder,
     nft,
     conntrack: findProgram(machine, 'conntrack'),
   });
-  if (given.flag('cleanup')) return removeTables(kernel, ['ip', 'ip6']);
+  if (given.flag('cleanup')) return await removeTables(kernel, ['ip', 'ip6']);
   const settings = proxySettings(given);
   if (settings.mode !== '' && settings.mode !== 'nftables')
     log.warn(`proxy mode ${settings.mode} is not built; Services are carried by nftables`);

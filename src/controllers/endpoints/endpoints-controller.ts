@@ -5,6 +5,7 @@
 import { type Endpoints, endpoints, type Pod, pods as podType, type Service, services } from '../../api/gen/core-v1.ts';
 import { labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import { keyOf, splitKey } from '../../apimachinery/meta.ts';
+import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import {
   isAlreadyExists,
   isForbidden,
@@ -17,7 +18,6 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import { withKind } from '../shared/events.ts';
-import { compareResourceVersions } from '../shared/resource-version.ts';
 import { semanticEqual } from '../shared/semantic-equal.ts';
 import {
   endpointsChanged,

@@ -4,10 +4,10 @@
 import { type Endpoints, endpoints as endpointsType, type Service, services } from '../../api/gen/core-v1.ts';
 import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
+import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import { isNamespaceTerminating, isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { compareResourceVersions } from '../shared/resource-version.ts';
 import { controllerName, managedByLabel, planMirror, serviceNameLabel, skipMirrorLabel } from './plan.ts';
 
 const byService = 'endpointslice-mirroring/service';

@@ -7,12 +7,12 @@ import { nodes as nodeType, pods as podType, services } from '../../api/gen/core
 import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.ts';
 import { labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
+import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import { isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { withKind } from '../shared/events.ts';
-import { compareResourceVersions } from '../shared/resource-version.ts';
 import {
   endpointsChanged,
   lastChangeTriggerAnnotation,

@@ -2,6 +2,7 @@
  * Counts what the objects of a namespace take from its quotas and writes it into their status, against which admission checks. How
  * much an object takes is decided by the same functions as in admission, which the composition root gives to both.
  */
+import { scopeRequirements } from '../../api/core/v1/resource-quota.ts';
 import { type ResourceQuota, resourceQuotas, type ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import { type KubeObject, keyOf } from '../../apimachinery/meta.ts';
 import { parseQuantity, type Quantity, quantityOf } from '../../apimachinery/quantity.ts';
@@ -85,7 +86,7 @@ export function planUsed(
 ): Readonly<Record<string, string>> {
   const limited = Object.keys(quota.spec.hard ?? {});
   const used = new Map(limited.map((name) => [name, quantityOf(0)]));
-  const scopes = scopesOf(quota);
+  const scopes = scopeRequirements(quota);
   for (const { type, object } of objects) {
     const names = evaluator.namesAbout(type, limited);
     if (names.length === 0 || !scopes.every((scope) => evaluator.inScope(scope, type, object))) continue;
@@ -96,11 +97,6 @@ export function planUsed(
     }
   }
   return Object.fromEntries([...used].map(([name, amount]) => [name, String(amount)]));
-}
-
-function scopesOf({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
-  const plain = (spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' as const }));
-  return [...plain, ...(spec.scopeSelector?.matchExpressions ?? [])];
 }
 
 function sameAmounts(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>> | undefined): boolean {

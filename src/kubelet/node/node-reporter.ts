@@ -4,6 +4,7 @@
  */
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
 import { nodes } from '../../api/gen/core-v1.ts';
+import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import { isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -73,7 +74,8 @@ export class NodeReporter {
     const seen = this.#options.watched();
     const own = this.#node;
     if (!seen || !own) return seen ?? own;
-    return seen.metadata.uid === own.metadata.uid && versionOf(own) > versionOf(seen) ? own : seen;
+    const isNewer = compareResourceVersions(own.metadata.resourceVersion, seen.metadata.resourceVersion) > 0;
+    return seen.metadata.uid === own.metadata.uid && isNewer ? own : seen;
   }
 
   get allocatable(): Readonly<Record<string, string>> {
@@ -246,10 +248,6 @@ const statusEvents: Readonly<Record<string, readonly [string, string]>> = {
 
 function networkText(condition: { readonly reason: string; readonly message: string } | undefined): string {
   return `container runtime network not ready: NetworkReady=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
-}
-
-function versionOf({ metadata }: Node): bigint {
-  return /^\d+$/.test(metadata.resourceVersion ?? '') ? BigInt(metadata.resourceVersion!) : 0n;
 }
 
 /** The fields that differ; a list of addresses replaces the old one, what is gone from a map is null. */

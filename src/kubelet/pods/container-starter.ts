@@ -136,9 +136,15 @@ async function asStartError<T>(
     return await work();
   } catch (error) {
     signal.throwIfAborted();
-    event('Warning', 'Failed', `Error: ${messageOf(error)}`);
-    throw new StartError(reason, messageOf(error), { cause: error });
+    const message = withoutRpcStatus(messageOf(error));
+    event('Warning', 'Failed', `Error: ${message}`);
+    throw new StartError(reason, message, { cause: error });
   }
+}
+
+/** What the runtime says, without the gRPC code in front of it: why a container cannot start is told in its own words. */
+function withoutRpcStatus(message: string): string {
+  return message.replace(/^rpc error: code = \w+ desc = /, '');
 }
 
 /** One more than the last container of this name, also when only the API still remembers that one. */

@@ -38,8 +38,12 @@ export async function executePlan(
 ): Promise<ExecutionOutcome> {
   const { pod, observed, signal } = context;
   const { cgroups, files } = services.host;
-  await Promise.all([files.prepare(pod), cgroups.ensure(pod, podResources(pod, resourceSettings(services)))]);
-  const volumes = await mounted(services, pod);
+  // The Pod's folder comes first: it gives what is below its rights.
+  await files.prepare(pod);
+  const [volumes] = await Promise.all([
+    mounted(services, pod),
+    cgroups.ensure(pod, podResources(pod, resourceSettings(services))),
+  ]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
   const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);

@@ -39,7 +39,9 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const all = [...containers.init, ...containers.regular];
   const before = pod.status;
   const wasTerminal = before?.phase === 'Succeeded' || before?.phase === 'Failed';
-  const computed = cause?.fails && input.isTerminal ? 'Failed' : podPhase(pod, all, input);
+  const ended = podPhase(pod, all, input);
+  // What is over without ever having begun has failed.
+  const computed = input.isTerminal && (cause?.fails || ended === 'Pending') ? 'Failed' : ended;
   // Whoever sees a final phase may take the Pod's place: it is not shown while anything of it still runs.
   const isEarly =
     !input.isTerminal && runningContainers(observed).length > 0 && (computed === 'Succeeded' || computed === 'Failed');
@@ -107,11 +109,16 @@ function settle(statuses: ContainerStatuses, { isTerminal, pod }: PodStatusInput
   const init = statuses.init.map((status) =>
     status.state?.waiting && !status.containerID && !initialised ? status : settled(status),
   );
-  return { ...statuses, init, regular: statuses.regular.map(settled) };
+  // Nor do those behind an init container that failed: they never were.
+  const regular = statuses.regular.map((status) => (initialised ? settled(status) : status));
+  return { ...statuses, init, regular };
 }
 
 function hasInitialised(pod: Pod, statuses: ContainerStatuses): boolean {
-  return statuses.regular.some((status) => status.containerID) || (pod.spec.initContainers ?? []).length === 0;
+  if ((pod.spec.initContainers ?? []).length === 0) return true;
+  if (statuses.regular.some((status) => status.containerID)) return true;
+  const last = statuses.init.at(-1);
+  return last?.state?.terminated?.exitCode === 0 || last?.started === true;
 }
 
 type ConditionDraft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;

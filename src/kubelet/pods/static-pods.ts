@@ -3,9 +3,10 @@
  * somebody deletes it, and which carries the static Pod's status. A file that changes is a new Pod: the old one ends first.
  */
 import { createHash } from 'node:crypto';
+import { isMirrorPod, mirrorPodAnnotation } from '../../api/core/v1/mirror-pod.ts';
 import { defaultPod } from '../../api/core/v1/pod-defaults.ts';
 import { type Node, type Pod, pods } from '../../api/gen/core-v1.ts';
-import { type Draft, draft } from '../../apimachinery/meta.ts';
+import { type Draft, draft, keyOf } from '../../apimachinery/meta.ts';
 import { isAlreadyExists, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import { yamlToJson } from '../../apimachinery/yaml-text.ts';
@@ -34,14 +35,9 @@ const annotations = {
   source: 'kubernetes.io/config.source',
   hash: 'kubernetes.io/config.hash',
   seen: 'kubernetes.io/config.seen',
-  mirror: 'kubernetes.io/config.mirror',
 } as const;
 
 const settleMs = 1000;
-
-export function isMirrorPod(pod: Pod): boolean {
-  return pod.metadata.annotations?.[annotations.mirror] !== undefined;
-}
 
 export class StaticPods {
   readonly #options: StaticPodsOptions;
@@ -182,7 +178,7 @@ export class StaticPods {
     for (const [key, mirror] of this.#mirrors) {
       const wanted = this.#wanted.get(key);
       const isStale =
-        mirror.metadata.annotations?.[annotations.mirror] !== wanted?.metadata.annotations?.[annotations.hash];
+        mirror.metadata.annotations?.[mirrorPodAnnotation] !== wanted?.metadata.annotations?.[annotations.hash];
       if (!isStale && !mirror.metadata.deletionTimestamp) continue;
       await this.#delete(mirror);
       isDone = false;
@@ -199,7 +195,7 @@ export class StaticPods {
       kind: 'Pod',
       metadata: {
         ...metadata,
-        annotations: { ...shown, [annotations.mirror]: shown[annotations.hash] ?? '' },
+        annotations: { ...shown, [mirrorPodAnnotation]: shown[annotations.hash] ?? '' },
         ownerReferences: [
           {
             apiVersion: 'v1',
@@ -231,8 +227,4 @@ export class StaticPods {
       if (!isNotFound(error)) throw error;
     }
   }
-}
-
-function keyOf(pod: Pod): string {
-  return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }

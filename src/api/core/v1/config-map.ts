@@ -37,7 +37,8 @@ function validate({ data, binaryData }: ConfigMap): FieldError[] {
     errors.push(...refused(path('binaryData').key(key), key, configMapKey(key)));
     size += base64Length(value);
   }
-  return size > largestSecretBytes ? [...errors, tooLong(path(), largestSecretBytes)] : errors;
+  // Of the whole object; upstream writes its nameless path so.
+  return size > largestSecretBytes ? [...errors, tooLong(path('[]'), largestSecretBytes)] : errors;
 }
 
 /** What was declared immutable once stays, the declaration included. */

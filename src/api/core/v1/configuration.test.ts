@@ -28,7 +28,7 @@ describe('a ConfigMap', () => {
 
   it('is no larger than a mebibyte', () => {
     const [error = ''] = errorsOf(configMapBehaviour, { data: { a: 'x'.repeat(1024 * 1024 + 1) } });
-    assert.equal(error, ': Too long: may not be more than 1048576 bytes');
+    assert.equal(error, '[]: Too long: may not be more than 1048576 bytes');
   });
 
   it('never changes once it is immutable', () => {

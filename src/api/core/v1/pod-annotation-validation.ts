@@ -3,8 +3,8 @@ import { type FieldError, type FieldPath, forbidden, invalid } from '../../../ap
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { PodSpec, SeccompProfile, Toleration } from '../../gen/core-v1.ts';
 import { entriesOf, largestInt32 } from '../../validation.ts';
+import { mirrorPodAnnotation } from './mirror-pod.ts';
 import { validateDescendingPath } from './paths.ts';
-import { mirrorPodAnnotation } from './pod-spec-validation.ts';
 import { validateTolerations } from './scheduling-validation.ts';
 import { forEachContainer } from './security-validation.ts';
 

@@ -2,8 +2,9 @@
 import { type FieldError, type FieldPath, forbidden, invalid, path } from '../../../apimachinery/field-error.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../gen/core-v1.ts';
+import { isMirrorPod } from './mirror-pod.ts';
 import { isSidecar } from './pod-status.ts';
-import { isMirrorPod, validateMetadataAndSpec } from './pod-validation.ts';
+import { validateMetadataAndSpec } from './pod-validation.ts';
 import { computeQosClass, qosClass } from './quality-of-service.ts';
 
 type Quantities = Readonly<Record<string, string>> | undefined;

@@ -33,6 +33,7 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './container-validation.ts';
+import { mirrorPodAnnotation } from './mirror-pod.ts';
 import { amountOf, podLimits, podRequests } from './pod-resources.ts';
 import {
   isHugePages,
@@ -48,8 +49,6 @@ import {
 } from './scheduling-validation.ts';
 import { forEachContainer, validateOperatingSystem, validatePodSecurity } from './security-validation.ts';
 import { validateVolumes } from './volume-validation.ts';
-
-export const mirrorPodAnnotation = 'kubernetes.io/config.mirror';
 
 /** `pod` is the metadata of a Pod; undefined for a template. */
 export function validatePodSpec(at: FieldPath, spec: PodSpec, pod?: ObjectMeta): FieldError[] {

@@ -24,8 +24,9 @@ import {
   validateQualifiedName,
 } from '../../validation.ts';
 import { validateImageText } from './container-validation.ts';
+import { mirrorPodAnnotation } from './mirror-pod.ts';
 import { validatePodAnnotations, validateProfileAnnotations } from './pod-annotation-validation.ts';
-import { mirrorPodAnnotation, validatePodSpec } from './pod-spec-validation.ts';
+import { validatePodSpec } from './pod-spec-validation.ts';
 import { ipFamilyOf, shouldRestart } from './pod-status.ts';
 import { validateTolerations } from './scheduling-validation.ts';
 
@@ -363,8 +364,4 @@ export function validateEphemeralContainersUpdate(pod: Pod, previous: Pod): Fiel
     else if (!semanticallyEqual(next, old)) errors.push(forbidden(at, `${subject} may not be changed\n`));
   }
   return errors;
-}
-
-export function isMirrorPod(pod: Pod): boolean {
-  return Object.hasOwn(pod.metadata.annotations ?? {}, mirrorPodAnnotation);
 }

@@ -2,7 +2,12 @@
 import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
 import { immutableMessage } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
-import { type ResourceQuota, type ResourceQuotaSpec, resourceQuotas } from '../../gen/core-v1.ts';
+import {
+  type ResourceQuota,
+  type ResourceQuotaSpec,
+  resourceQuotas,
+  type ScopedResourceSelectorRequirement,
+} from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { entriesOf } from '../../validation.ts';
 import { roundToMilli } from './resource-defaults.ts';
@@ -60,6 +65,12 @@ export const resourceQuotaBehaviour: KindBehaviour<ResourceQuota> = {
     ageColumn,
   ],
 };
+
+/** Every scope a quota names, in either of the two ways to name one; it counts only what is in all of them. */
+export function scopeRequirements({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
+  const plain = (spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' }) as const);
+  return [...plain, ...(spec.scopeSelector?.matchExpressions ?? [])];
+}
 
 function validateAmounts(at: FieldPath, amounts: Readonly<Record<string, string>> | undefined): FieldError[] {
   return entriesOf(amounts).flatMap(([name, quantity]) => [

@@ -4,6 +4,7 @@
  * authorizer's matter.
  */
 
+import { isMirrorPod, mirrorPodAnnotation } from '../../../api/core/v1/mirror-pod.ts';
 import { semanticallyEqual } from '../../../api/equality.ts';
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
@@ -13,7 +14,6 @@ import { quote } from '../../../apimachinery/go-text.ts';
 import type { Draft, KubeObject } from '../../../apimachinery/meta.ts';
 import { isNotFound, messageOf, notFound } from '../../../apimachinery/status.ts';
 import { nodeNameOf } from '../../authorization/node-identity.ts';
-import { isMirrorPod, mirrorPodAnnotation } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { certificateRequestSubject } from '../certificate-request.ts';
 import type { PluginContext } from '../plugin-context.ts';

@@ -4,7 +4,9 @@
  * is a compare-and-set, so several API servers can charge the same quota.
  */
 import { type ResourceQuota, resourceQuotas } from '../../../api/gen/core-v1.ts';
+import { keyOf } from '../../../apimachinery/meta.ts';
 import { groupResource } from '../../../apimachinery/resource.ts';
+import { compareResourceVersions } from '../../../apimachinery/resource-version.ts';
 import { internalError } from '../../../apimachinery/status.ts';
 import { withTimeout } from '../../../base/clock.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
@@ -134,14 +136,10 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
     if (written.size > cacheEntries && !oldest.done) written.delete(oldest.value);
   }
 
-  /** The informer's copy, or what this server wrote after it. Resource versions of one store are numbers that grow. */
+  /** The informer's copy, or what this server wrote after it. */
   function newest(quota: ResourceQuota): ResourceQuota {
     const own = written.get(keyOf(quota));
     if (!own || own.metadata.uid !== quota.metadata.uid) return quota;
-    return BigInt(own.metadata.resourceVersion ?? '0') > BigInt(quota.metadata.resourceVersion ?? '0') ? own : quota;
+    return compareResourceVersions(own.metadata.resourceVersion, quota.metadata.resourceVersion) > 0 ? own : quota;
   }
-}
-
-function keyOf({ metadata }: ResourceQuota): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }

@@ -2,12 +2,13 @@
  * ServiceAccount: every Pod runs as a service account that exists, `default` unless it says otherwise, and gets that account's token,
  * the cluster's root certificate and its namespace mounted, and the account's pull secrets.
  */
+import { isMirrorPod } from '../../../api/core/v1/mirror-pod.ts';
 import { type Container, type Pod, type ServiceAccount, serviceAccounts } from '../../../api/gen/core-v1.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { isNotFound, notFound } from '../../../apimachinery/status.ts';
 import { sleep } from '../../../base/clock.ts';
 import { randomSuffix } from '../../../base/random.ts';
-import { isMirrorPod, secretNames } from '../../authorization/pod-references.ts';
+import { secretNames } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { isResource, type PluginContext } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';

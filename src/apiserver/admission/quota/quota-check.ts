@@ -2,7 +2,8 @@
  * Whether a request fits into the quotas of its namespace, and what they have used if it goes through. Pure: quotas in, quotas out;
  * `plugins/resource-quota.ts` stores them.
  */
-import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
+import { scopeRequirements } from '../../../api/core/v1/resource-quota.ts';
+import type { ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { parseQuantity, type Quantity, zeroQuantity } from '../../../apimachinery/quantity.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { type Amounts, amountsOf } from '../pod-resources.ts';
@@ -37,12 +38,7 @@ export function chargeQuotas(
 
 function concerns(quota: ResourceQuota, { resource }: AdmissionAttributes, object: unknown): boolean {
   const names = namesAbout(resource, Object.keys(quota.status?.hard ?? {}));
-  return names.length > 0 && scopesOf(quota).every((scope) => inScope(scope, resource, object));
-}
-
-function scopesOf({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
-  const plain = (spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' }) as const);
-  return [...plain, ...(spec.scopeSelector?.matchExpressions ?? [])];
+  return names.length > 0 && scopeRequirements(quota).every((scope) => inScope(scope, resource, object));
 }
 
 function refuseIncomplete(quota: ResourceQuota, attributes: AdmissionAttributes): void {

@@ -1,0 +1,68 @@
+/**
+ * A restart of the API server over a store of 50,000 objects on disk: from the start of the process until `/readyz` answers 200, until the
+ * first object is read, and until a list of everything begins to arrive.
+ */
+import { join } from 'node:path';
+import { Child } from './parts/child.ts';
+import { median, print, rounded, say, spread } from './parts/figure.ts';
+import { ask, openSession } from './parts/https-client.ts';
+import { temporaryFolder } from './parts/temporary.ts';
+import type { StartedServer } from './processes/server.ts';
+
+const objects = Number(process.argv[2] ?? 50_000);
+const runs = 5;
+
+const folder = temporaryFolder();
+const directory = join(folder, 'store');
+const environment = { NODE_COMPILE_CACHE: join(folder, 'cache') };
+await fill();
+const readyMs: number[] = [];
+const oneMs: number[] = [];
+const listMs: number[] = [];
+for (let run = -1; run < runs; run++) {
+  const beganMs = performance.now();
+  const sinceMs = () => performance.now() - beganMs;
+  await using server = new Child('server', { environment });
+  const { admin } = await server.ask<StartedServer>({ kind: 'start', directory, controllers: [] });
+  const session = await openSession(admin);
+  const get = async (path: string) => {
+    const answer = await ask(session, path);
+    if (answer.status !== 200) throw new Error(`${path} was answered with ${answer.status}`);
+    return answer;
+  };
+  await get('/readyz');
+  const ready = sinceMs();
+  await get('/api/v1/namespaces/default/configmaps/start-0');
+  const one = sinceMs();
+  const { firstByteMs } = await get('/api/v1/configmaps');
+  session.destroy();
+  await server.ask({ kind: 'stop' });
+  await server.kill('SIGTERM');
+  // The first fills the compile cache.
+  if (run < 0) continue;
+  readyMs.push(ready);
+  oneMs.push(one);
+  listMs.push(one + firstByteMs);
+  say(`ready after ${rounded(ready)} ms, first object after ${rounded(one)} ms`);
+}
+print({
+  name: 'start-with-objects',
+  what: `restart of the API server with ${objects} objects on disk, until /readyz`,
+  figure: median(readyMs),
+  unit: 'ms',
+  better: 'lower',
+  note: `first object read after ${rounded(median(oneMs))} ms, first byte of a list of all after ${rounded(median(listMs))} ms`,
+  details: { objects, readyMs: spread(readyMs), firstObjectMs: spread(oneMs), firstListByteMs: spread(listMs) },
+});
+process.exit();
+
+async function fill(): Promise<void> {
+  await using server = new Child('server', { environment });
+  const { admin } = await server.ask<StartedServer>({ kind: 'start', directory, controllers: [] });
+  await using load = new Child('creators');
+  await load.ask({ kind: 'open', access: admin, clients: 64 });
+  await load.ask({ kind: 'create', resource: 'configmaps', prefix: 'start', count: objects });
+  await load.ask({ kind: 'close' });
+  await server.ask({ kind: 'stop' });
+  say(`${objects} objects are there`);
+}

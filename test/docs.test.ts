@@ -1,0 +1,56 @@
+/** Documents that name a file name one that exists, and the page about dependencies names those that are used. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { importsOf, projectRoot, sourceFiles } from './source-files.ts';
+
+const documents = [
+  ...globSync('*.md', { cwd: projectRoot }),
+  ...globSync('{docs,facts,bench}/**/*.md', { cwd: projectRoot }),
+];
+const textOf = (path: string) => readFileSync(join(projectRoot, path), 'utf8');
+const exists = (pattern: string) => globSync(pattern, { cwd: projectRoot }).length > 0;
+const roots = 'src|test|scripts|bench|examples|docs|facts';
+
+test('paths in documents lead somewhere', () => {
+  const offences = documents.flatMap((document) => {
+    const text = textOf(document);
+    const quoted = [...text.matchAll(new RegExp(`\`((?:${roots})/[\\w./*-]*)\``, 'g'))].map((match) => match[1]!);
+    const linked = [...text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map((match) =>
+      normalize(join(dirname(document), match[1]!)),
+    );
+    return [...quoted, ...linked].filter((path) => !exists(path)).map((path) => `${document}: ${path}`);
+  });
+  assert.deepEqual(offences, []);
+});
+
+test('every package that is imported is a dependency with a line in ADR 2, and every line there is a dependency', () => {
+  const { dependencies, devDependencies } = JSON.parse(textOf('package.json'));
+  const declared = new Set(Object.keys({ ...dependencies, ...devDependencies }));
+  const adr = textOf('docs/adr/0002-dependencies.md');
+  const named = [...adr.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
+  );
+  const imported = new Set(
+    ['src', 'test', 'scripts', 'bench', 'examples']
+      .flatMap(sourceFiles)
+      .flatMap(importsOf)
+      .filter(({ specifier }) => /^[@a-z]/.test(specifier) && !/^(node:|coracle)/.test(specifier))
+      .map(({ specifier }) =>
+        specifier
+          .split('/')
+          .slice(0, specifier.startsWith('@') ? 2 : 1)
+          .join('/'),
+      ),
+  );
+  assert.ok(imported.size > 5);
+  assert.deepEqual(
+    [...imported].filter((name) => !declared.has(name) || !named.includes(name)),
+    [],
+  );
+  assert.deepEqual(
+    named.filter((name) => !name.endsWith('*') && !declared.has(name)),
+    [],
+  );
+});
