@@ -134,7 +134,7 @@ const mistakes: readonly Mistake[] = [
   {
     name: 'a patch that is none',
     words: ['patch', 'configmap', 'a', '-p', '{"data":'],
-    says: /^error: unable to parse "\{\\"data\\":": yaml: /,
+    says: 'Error from server (BadRequest): unexpected end of JSON input\n',
   },
   {
     name: 'a patch with a text where a map should be',
