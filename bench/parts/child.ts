@@ -108,10 +108,21 @@ export function usageOf(pid: number): Usage {
   return { userSeconds: Number(fields[11]) / ticksPerSecond, systemSeconds: Number(fields[12]) / ticksPerSecond };
 }
 
-/** Memory of any process in megabytes: its own pages, and its share of those it has in common with others. */
-export function memoryOf(pid: number): { readonly pssMB: number; readonly rssMB: number; readonly ownMB: number } {
+export interface Memory {
+  /** Its own pages, and its share of those it has in common with others. */
+  readonly pssMB: number;
+  readonly ownMB: number;
+  readonly sharedMB: number;
+}
+
+/** Memory of any process, in megabytes of 2^20 bytes. */
+export function memoryOf(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? Number.NaN);
-  const own = kilobytes('Private_Clean') + kilobytes('Private_Dirty');
-  return { pssMB: kilobytes('Pss') / 1024, rssMB: kilobytes('Rss') / 1024, ownMB: own / 1024 };
+  const megabytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024;
+  return {
+    pssMB: megabytes('Pss'),
+    ownMB: megabytes('Private_Clean') + megabytes('Private_Dirty'),
+    sharedMB: megabytes('Shared_Clean') + megabytes('Shared_Dirty'),
+  };
 }
