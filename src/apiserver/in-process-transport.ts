@@ -30,10 +30,12 @@ class InProcessTransport implements Transport {
   readonly #options: InProcessOptions;
   readonly #due: (() => void)[] = [];
   readonly #streams = new Set<AbortController>();
+  readonly #agent: string;
   #closed = false;
 
   constructor(options: InProcessOptions) {
     this.#options = options;
+    this.#agent = agentOf(options.user.name);
   }
 
   async send(request: TransportRequest): Promise<unknown> {
@@ -90,7 +92,7 @@ class InProcessTransport implements Transport {
   }
 
   #requestOf(request: TransportRequest, signal: AbortSignal, body: RequestBody): ApiRequest {
-    const headers: Record<string, string> = { accept: request.accept ?? objectMediaType };
+    const headers: Record<string, string> = { accept: request.accept ?? objectMediaType, 'user-agent': this.#agent };
     if (request.contentType !== undefined) headers['content-type'] = request.contentType;
     return {
       method: request.method,
@@ -104,6 +106,13 @@ class InProcessTransport implements Transport {
       signal,
     };
   }
+}
+
+/** What the component would call itself over a network: managed fields bear this name. */
+function agentOf(user: string): string {
+  if (user.startsWith('system:serviceaccount:kube-system:')) return 'kube-controller-manager';
+  if (user.startsWith('system:node:')) return 'kubelet';
+  return user === 'system:apiserver' ? 'kube-apiserver' : user.slice(user.lastIndexOf(':') + 1);
 }
 
 /** For calls that nobody wants to end early. */

@@ -25,7 +25,6 @@ export function wipeSystemFields(metadata: Draft<ObjectMeta>): void {
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
   metadata.uid = '';
-  delete metadata.managedFields;
 }
 
 export function fillSystemFields(metadata: Draft<ObjectMeta>, now: string, random: Random): void {

@@ -11,6 +11,7 @@ import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
+import { sameOwners, type Track, trackUpdate } from './managed-fields.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
@@ -50,6 +51,10 @@ export interface UpdateSteps {
   readonly create?: (() => Draft<KubeObject>) | undefined;
   /** Gives up after so many lost races; without it goes on for as long as the request lives. */
   readonly attempts?: number;
+  /** Settles who owns what in the new object; default: an update by the client's field manager. */
+  readonly track?: Track;
+  /** The object to create has its owners. */
+  readonly owned?: boolean;
 }
 
 export async function updateObject(
@@ -59,6 +64,7 @@ export async function updateObject(
 ): Promise<UpdateOutcome> {
   const { storage, info, kind, request } = operation;
   const key = keyOf(operation);
+  const track = steps.track ?? trackUpdate(operation, options);
   let current = await storage.read(key);
   for (let attempt = 1; ; attempt++) {
     request.signal.throwIfAborted();
@@ -67,9 +73,10 @@ export async function updateObject(
       const object = steps.create();
       if (object.metadata.uid) throw otherUid(operation, object.metadata.uid, '');
       delete object.metadata.resourceVersion;
-      return { written: await createObject(operation, object, options), created: true };
+      const { owned = false } = steps;
+      return { written: await createObject(operation, object, options, { owned }), created: true };
     }
-    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current) });
+    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current), track });
     if ('written' in outcome) return { written: outcome.written, created: false };
     if (attempt === steps.attempts) throw conflict(kind.hub, info.name);
     current = outcome.current;
@@ -102,11 +109,12 @@ type Attempt = { readonly written: Written } | { readonly current: CacheEntry | 
 async function attemptUpdate(
   operation: Operation,
   options: WriteOptions,
-  { current, next }: { readonly current: CacheEntry; readonly next: Draft<KubeObject> },
+  { current, next, track }: { readonly current: CacheEntry; readonly next: Draft<KubeObject>; readonly track: Track },
 ): Promise<Attempt> {
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
   checkExpectations(operation, next, current);
+  track(next, previous);
   const admission = { operation: 'UPDATE', object: next, oldObject: previous, name: info.name } as const;
   const attributes = admissionAttributes(operation, { ...admission, dryRun: options.dryRun, options: options.raw });
   if (attributes) {
@@ -144,8 +152,10 @@ async function attemptUpdate(
   }
 }
 
-/** Whether the new object says nothing that is not there already. */
+/** Whether the new object says nothing that is not there already; when its owners last wrote is not a thing to say. */
 function isUnchanged(next: Draft<KubeObject>, current: CacheEntry): boolean {
-  const { resourceVersion: _, ...metadata } = current.object().metadata;
-  return jsonEqual({ ...current.object(), metadata }, next);
+  const object = current.object();
+  const { resourceVersion: _, managedFields: _old, ...metadata } = object.metadata;
+  const { managedFields: _new, ...nextMetadata } = next.metadata;
+  return jsonEqual({ ...object, metadata }, { ...next, metadata: nextMetadata }) && sameOwners(next, object);
 }

@@ -14,6 +14,7 @@ import { builtinCodec } from '../encoding/json.ts';
 import { replyWithObject } from '../encoding/replies.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
+import { trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch.ts';
 import { updateObject } from '../registry/update.ts';
@@ -65,6 +66,7 @@ async function writeScale(
   const whole: Operation = { ...operation, subresource: '' };
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
+    track: trackUpdate(operation, options),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
