@@ -22,7 +22,9 @@ export interface Figure {
 }
 
 export function print(figure: Figure): void {
-  process.stdout.write(`${JSON.stringify({ ...figure, figure: rounded(figure.figure), reached: isReached(figure) })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ...figure, figure: rounded(figure.figure), reached: isReached(figure) })}\n`,
+  );
 }
 
 /** Undefined where there is nothing to compare. */
@@ -58,6 +60,10 @@ export function rounded(value: number | undefined): number | undefined {
 }
 
 /** Best, middle and worst of several runs. */
-export function spread(values: readonly number[]): { readonly min: number; readonly median: number; readonly max: number } {
+export function spread(values: readonly number[]): {
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+} {
   return { min: rounded(Math.min(...values)), median: rounded(median(values)), max: rounded(Math.max(...values)) };
 }

@@ -59,7 +59,9 @@ export function ask(session: ClientHttp2Session, path: string, options: Ask = {}
     const headers = {
       ':method': method,
       ':path': path,
-      ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body), 'content-type': options.contentType ?? 'application/json' }),
+      ...(body === undefined
+        ? {}
+        : { 'content-length': Buffer.byteLength(body), 'content-type': options.contentType ?? 'application/json' }),
       ...options.headers,
     };
     const stream = session.request(headers, { endStream: body === undefined });

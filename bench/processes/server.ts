@@ -35,7 +35,9 @@ export interface Pauses {
   readonly longestMs: number;
 }
 
-const log = process.env.BENCH_LOG ? { ...silentLog, warn: console.error, error: console.error, child: () => log } : silentLog;
+const log = process.env.BENCH_LOG
+  ? { ...silentLog, warn: console.error, error: console.error, child: () => log }
+  : silentLog;
 const delays = monitorEventLoopDelay({ resolution: 1 });
 let controlPlane: ControlPlane | undefined;
 let closeStore = async () => {};

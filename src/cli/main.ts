@@ -4,22 +4,27 @@
  */
 import { CommandError } from '../cluster/command-error.ts';
 
-const words = process.argv.slice(2);
 const components = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'];
 
-try {
-  if (components.includes(words[0] ?? '')) {
-    const { runComponentCommand } = await import('../cluster/components/command.ts');
-    process.exitCode = await runComponentCommand(words[0] ?? '', words.slice(1));
-  } else {
+// Whatever still waits for something (a timer, an idle connection) must not keep a finished command.
+process.exit(await run(process.argv.slice(2)));
+
+/** Resolves to the exit status. */
+async function run(words: readonly string[]): Promise<number> {
+  const [first = ''] = words;
+  try {
+    if (components.includes(first)) {
+      const { runComponentCommand } = await import('../cluster/components/command.ts');
+      return await runComponentCommand(first, words.slice(1));
+    }
     const { runCommand } = await import('./commands.ts');
-    process.exitCode = await runCommand(words);
+    return await runCommand(words);
+  } catch (error) {
+    process.stderr.write(
+      error instanceof CommandError
+        ? `coracle: ${error.message}\n${error.advice}\n`
+        : `coracle: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+    return 1;
   }
-} catch (error) {
-  if (error instanceof CommandError) {
-    process.stderr.write(`coracle: ${error.message}\n${error.advice}\n`);
-  } else {
-    process.stderr.write(`coracle: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`);
-  }
-  process.exitCode = 1;
 }

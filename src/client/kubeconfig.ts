@@ -3,8 +3,8 @@
  * the caller gives; relative paths inside a kubeconfig are relative to its own folder. Fields this file does not know are kept.
  */
 import { isAbsolute, join } from 'node:path';
-import { yamlLibrary } from '../base/lazy-module.ts';
 import type { Clock } from '../base/clock.ts';
+import { yamlLibrary } from '../base/lazy-module.ts';
 import type { HttpTransportOptions, TlsOptions } from './http-transport.ts';
 
 export interface KubeconfigCluster {

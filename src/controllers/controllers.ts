@@ -51,7 +51,17 @@ export function isEnabled(
   return selection.includes('*') && entry.enabledByDefault;
 }
 
-/** Runs the enabled controllers until the context's signal is aborted. */
+/** What the Pods of a Deployment wait for: in a cluster that just came up, somebody does. */
+const firstControllers: readonly string[] = [
+  'serviceaccount-controller',
+  'deployment-controller',
+  'replicaset-controller',
+];
+
+/**
+ * Runs the enabled controllers until the context's signal is aborted. They are loaded and started one after the other, with room for
+ * requests in between.
+ */
 export async function runControllerManager(
   context: ComponentContext,
   options: ControllerManagerOptions = {},
@@ -63,16 +73,37 @@ export async function runControllerManager(
       `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not in the list of known controllers`,
     );
   }
+  const enabled = controllers.filter(
+    (entry) =>
+      isEnabled(entry, selection) && entry.gates.every(({ name, default: on }) => options.featureGates?.[name] ?? on),
+  );
+  const isFirst = ({ name }: ControllerEntry) => firstControllers.includes(name);
   const running: Promise<void>[] = [];
-  for (const entry of controllers) {
-    const gated = entry.gates.some(({ name, default: on }) => !(options.featureGates?.[name] ?? on));
-    if (gated || !isEnabled(entry, selection)) continue;
-    if (!entry.run) {
-      context.log.debug('controller is not built', { controller: entry.name });
-      continue;
-    }
-    const own = entry.serviceAccount === undefined ? context : (options.contextFor?.(entry.serviceAccount) ?? context);
-    running.push(entry.run(own, options));
+  const run = (entry: ControllerEntry) => {
+    const ended = start(entry, context, options);
+    // A failure is not lost: it is found when all are waited for.
+    ended.catch(() => {});
+    running.push(ended);
+  };
+  enabled.filter(isFirst).forEach(run);
+  for (const entry of enabled) {
+    if (isFirst(entry)) continue;
+    await new Promise<void>((resolve) => context.clock.soon(resolve));
+    if (context.signal.aborted) break;
+    run(entry);
   }
   await Promise.all(running);
+}
+
+async function start(
+  entry: ControllerEntry,
+  context: ComponentContext,
+  options: ControllerManagerOptions,
+): Promise<void> {
+  if (!entry.run) {
+    context.log.debug('controller is not built', { controller: entry.name });
+    return;
+  }
+  const own = entry.serviceAccount === undefined ? context : (options.contextFor?.(entry.serviceAccount) ?? context);
+  await entry.run(own, options);
 }

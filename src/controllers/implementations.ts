@@ -1,44 +1,11 @@
 /**
  * How each controller is started: its function, what it takes from the manager's options, and as whom it acts. A controller of
- * upstream's table that is missing here is not built.
+ * upstream's table that is missing here is not built. The code of a controller is loaded when it is started.
  */
+import { withOwnImports } from '../base/own-imports.ts';
 import { legacyTokenClaims } from '../pki/service-account-token.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
-import { runBootstrapSignerController } from './bootstrap-signer/bootstrap-signer-controller.ts';
-import { runCertificateApprovingController } from './certificatesigningrequest/approving-controller.ts';
-import { runCertificateCleanerController } from './certificatesigningrequest/cleaner-controller.ts';
-import { runCertificateSigningController } from './certificatesigningrequest/signing-controller.ts';
-import { runClusterRoleAggregationController } from './clusterrole-aggregation/clusterrole-aggregation-controller.ts';
-import { runCronJobController } from './cronjob/cronjob-controller.ts';
-import { runDaemonSetController } from './daemonset/daemonset-controller.ts';
-import { runDeploymentController } from './deployment/deployment-controller.ts';
-import { runDisruptionController } from './disruption/disruption-controller.ts';
-import { runEndpointsController } from './endpoints/endpoints-controller.ts';
-import { runEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
-import { runEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
-import { runEphemeralVolumeController } from './ephemeral-volume/ephemeral-volume-controller.ts';
-import { runGarbageCollectorController } from './garbage-collector/garbage-collector-controller.ts';
-import { runHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
-import { runJobController } from './job/job-controller.ts';
-import { runNamespaceController } from './namespace/namespace-controller.ts';
-import { runNodeIpamController } from './node-ipam/node-ipam-controller.ts';
-import { runNodeLifecycleController } from './node-lifecycle/node-lifecycle-controller.ts';
 import type { ControllerManagerOptions } from './options.ts';
-import { runPersistentVolumeBinderController } from './persistentvolume-binder/persistentvolume-binder-controller.ts';
-import { runPersistentVolumeProtectionController } from './persistentvolume-protection/persistentvolume-protection-controller.ts';
-import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection/persistentvolumeclaim-protection-controller.ts';
-import { runPodGarbageCollectorController } from './pod-garbage-collector/pod-garbage-collector-controller.ts';
-import { runReplicaSetController } from './replicaset/replicaset-controller.ts';
-import { runReplicationControllerController } from './replicationcontroller/replicationcontroller-controller.ts';
-import { runResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
-import { runRootCACertificatePublisherController } from './root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts';
-import { runServiceAccountController } from './serviceaccount/serviceaccount-controller.ts';
-import { runServiceAccountTokenController } from './serviceaccount-token/serviceaccount-token-controller.ts';
-import { runStatefulSetController } from './statefulset/statefulset-controller.ts';
-import { runTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
-import { runTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
-import { runTtlController } from './ttl/ttl-controller.ts';
-import { runTtlAfterFinishedController } from './ttl-after-finished/ttl-after-finished-controller.ts';
 
 export interface Implementation {
   /** Absent: acts as the manager itself. */
@@ -49,15 +16,24 @@ export interface Implementation {
 type Runner = (context: ComponentContext, options: { readonly workers?: number | undefined }) => Promise<void>;
 
 /** A controller that takes nothing but its number of workers. */
-function plain(name: string, serviceAccount: string, run: Runner): readonly [string, Implementation] {
-  return [name, { serviceAccount, run: (context, options) => run(context, { workers: options.workers?.[name] }) }];
+function plain(name: string, serviceAccount: string, load: () => Promise<Runner>): readonly [string, Implementation] {
+  const run: Implementation['run'] = async (context, options) => {
+    const runner = await withOwnImports(load);
+    await runner(context, { workers: options.workers?.[name] });
+  };
+  return [name, { serviceAccount, run }];
 }
 
-function of(
+type Start<M> = (module: M, context: ComponentContext, options: ControllerManagerOptions) => Promise<void>;
+
+/** A controller that takes something of its own. */
+function of<M>(
   name: string,
   serviceAccount: string | undefined,
-  run: Implementation['run'],
+  load: () => Promise<M>,
+  start: Start<M>,
 ): readonly [string, Implementation] {
+  const run: Implementation['run'] = async (context, options) => start(await withOwnImports(load), context, options);
   return [name, { serviceAccount, run }];
 }
 
@@ -67,100 +43,208 @@ async function notStarted(context: ComponentContext, controller: string, missing
 }
 
 export const implementations: Readonly<Record<string, Implementation>> = Object.fromEntries([
-  plain('deployment-controller', 'deployment-controller', runDeploymentController),
-  plain('replicaset-controller', 'replicaset-controller', runReplicaSetController),
-  plain('replicationcontroller-controller', 'replication-controller', runReplicationControllerController),
-  plain('daemonset-controller', 'daemon-set-controller', runDaemonSetController),
-  plain('statefulset-controller', 'statefulset-controller', runStatefulSetController),
-  plain('cronjob-controller', 'cronjob-controller', runCronJobController),
-  plain('job-controller', 'job-controller', runJobController),
-  plain('ttl-after-finished-controller', 'ttl-after-finished-controller', runTtlAfterFinishedController),
-  plain('endpoints-controller', 'endpoint-controller', runEndpointsController),
-  of('endpointslice-controller', 'endpointslice-controller', (context, { maxEndpointsPerSlice, workers }) =>
-    runEndpointSliceController(context, { maxEndpointsPerSlice, workers: workers?.['endpointslice-controller'] }),
+  plain('deployment-controller', 'deployment-controller', () =>
+    import('./deployment/deployment-controller.ts').then((module) => module.runDeploymentController),
   ),
-  plain('endpointslice-mirroring-controller', 'endpointslicemirroring-controller', runEndpointSliceMirroringController),
-  of('namespace-controller', 'namespace-controller', (context, { namespaceDeletionGraceMs, workers }) =>
-    runNamespaceController(context, {
-      deletionGraceMs: namespaceDeletionGraceMs,
-      workers: workers?.['namespace-controller'],
-    }),
+  plain('replicaset-controller', 'replicaset-controller', () =>
+    import('./replicaset/replicaset-controller.ts').then((module) => module.runReplicaSetController),
   ),
-  of('garbage-collector-controller', 'generic-garbage-collector', (context, { garbageCollection, workers }) =>
-    runGarbageCollectorController(context, {
-      enabled: garbageCollection,
-      workers: workers?.['garbage-collector-controller'],
-    }),
+  plain('replicationcontroller-controller', 'replication-controller', () =>
+    import('./replicationcontroller/replicationcontroller-controller.ts').then(
+      (module) => module.runReplicationControllerController,
+    ),
   ),
-  plain('disruption-controller', 'disruption-controller', runDisruptionController),
-  plain(
-    'clusterrole-aggregation-controller',
-    'clusterrole-aggregation-controller',
-    runClusterRoleAggregationController,
+  plain('daemonset-controller', 'daemon-set-controller', () =>
+    import('./daemonset/daemonset-controller.ts').then((module) => module.runDaemonSetController),
   ),
-  plain('ttl-controller', 'ttl-controller', runTtlController),
-  plain('bootstrap-signer-controller', 'bootstrap-signer', runBootstrapSignerController),
-  plain('token-cleaner-controller', 'token-cleaner', runTokenCleanerController),
-  plain(
-    'persistentvolumeclaim-protection-controller',
-    'pvc-protection-controller',
-    runPersistentVolumeClaimProtectionController,
+  plain('statefulset-controller', 'statefulset-controller', () =>
+    import('./statefulset/statefulset-controller.ts').then((module) => module.runStatefulSetController),
   ),
-  plain('persistentvolume-binder-controller', 'persistent-volume-binder', runPersistentVolumeBinderController),
-  plain('ephemeral-volume-controller', 'ephemeral-volume-controller', runEphemeralVolumeController),
-  plain('persistentvolume-protection-controller', 'pv-protection-controller', runPersistentVolumeProtectionController),
-  of('horizontal-pod-autoscaler-controller', 'horizontal-pod-autoscaler', (context, { autoscaling, workers }) =>
-    runHorizontalPodAutoscalerController(context, {
-      ...autoscaling,
-      workers: workers?.['horizontal-pod-autoscaler-controller'],
-    }),
+  plain('cronjob-controller', 'cronjob-controller', () =>
+    import('./cronjob/cronjob-controller.ts').then((module) => module.runCronJobController),
   ),
-  of('resourcequota-controller', 'resourcequota-controller', async (context, { quotaEvaluator, workers }) => {
-    if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
-    await runResourceQuotaController(context, {
-      evaluator: quotaEvaluator,
-      workers: workers?.['resourcequota-controller'],
-    });
-  }),
-  of('serviceaccount-controller', 'service-account-controller', (context) => runServiceAccountController(context)),
+  plain('job-controller', 'job-controller', () =>
+    import('./job/job-controller.ts').then((module) => module.runJobController),
+  ),
+  plain('ttl-after-finished-controller', 'ttl-after-finished-controller', () =>
+    import('./ttl-after-finished/ttl-after-finished-controller.ts').then(
+      (module) => module.runTtlAfterFinishedController,
+    ),
+  ),
+  plain('endpoints-controller', 'endpoint-controller', () =>
+    import('./endpoints/endpoints-controller.ts').then((module) => module.runEndpointsController),
+  ),
+  of(
+    'endpointslice-controller',
+    'endpointslice-controller',
+    () => import('./endpointslice/endpointslice-controller.ts'),
+    ({ runEndpointSliceController }, context, { maxEndpointsPerSlice, workers }) =>
+      runEndpointSliceController(context, { maxEndpointsPerSlice, workers: workers?.['endpointslice-controller'] }),
+  ),
+  plain('endpointslice-mirroring-controller', 'endpointslicemirroring-controller', () =>
+    import('./endpointslice-mirroring/endpointslice-mirroring-controller.ts').then(
+      (module) => module.runEndpointSliceMirroringController,
+    ),
+  ),
+  of(
+    'namespace-controller',
+    'namespace-controller',
+    () => import('./namespace/namespace-controller.ts'),
+    ({ runNamespaceController }, context, { namespaceDeletionGraceMs, workers }) =>
+      runNamespaceController(context, {
+        deletionGraceMs: namespaceDeletionGraceMs,
+        workers: workers?.['namespace-controller'],
+      }),
+  ),
+  of(
+    'garbage-collector-controller',
+    'generic-garbage-collector',
+    () => import('./garbage-collector/garbage-collector-controller.ts'),
+    ({ runGarbageCollectorController }, context, { garbageCollection, workers }) =>
+      runGarbageCollectorController(context, {
+        enabled: garbageCollection,
+        workers: workers?.['garbage-collector-controller'],
+      }),
+  ),
+  plain('disruption-controller', 'disruption-controller', () =>
+    import('./disruption/disruption-controller.ts').then((module) => module.runDisruptionController),
+  ),
+  plain('clusterrole-aggregation-controller', 'clusterrole-aggregation-controller', () =>
+    import('./clusterrole-aggregation/clusterrole-aggregation-controller.ts').then(
+      (module) => module.runClusterRoleAggregationController,
+    ),
+  ),
+  plain('ttl-controller', 'ttl-controller', () =>
+    import('./ttl/ttl-controller.ts').then((module) => module.runTtlController),
+  ),
+  plain('bootstrap-signer-controller', 'bootstrap-signer', () =>
+    import('./bootstrap-signer/bootstrap-signer-controller.ts').then((module) => module.runBootstrapSignerController),
+  ),
+  plain('token-cleaner-controller', 'token-cleaner', () =>
+    import('./token-cleaner/token-cleaner-controller.ts').then((module) => module.runTokenCleanerController),
+  ),
+  plain('persistentvolumeclaim-protection-controller', 'pvc-protection-controller', () =>
+    import('./persistentvolumeclaim-protection/persistentvolumeclaim-protection-controller.ts').then(
+      (module) => module.runPersistentVolumeClaimProtectionController,
+    ),
+  ),
+  plain('persistentvolume-binder-controller', 'persistent-volume-binder', () =>
+    import('./persistentvolume-binder/persistentvolume-binder-controller.ts').then(
+      (module) => module.runPersistentVolumeBinderController,
+    ),
+  ),
+  plain('ephemeral-volume-controller', 'ephemeral-volume-controller', () =>
+    import('./ephemeral-volume/ephemeral-volume-controller.ts').then((module) => module.runEphemeralVolumeController),
+  ),
+  plain('persistentvolume-protection-controller', 'pv-protection-controller', () =>
+    import('./persistentvolume-protection/persistentvolume-protection-controller.ts').then(
+      (module) => module.runPersistentVolumeProtectionController,
+    ),
+  ),
+  of(
+    'horizontal-pod-autoscaler-controller',
+    'horizontal-pod-autoscaler',
+    () => import('./horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts'),
+    ({ runHorizontalPodAutoscalerController }, context, { autoscaling, workers }) =>
+      runHorizontalPodAutoscalerController(context, {
+        ...autoscaling,
+        workers: workers?.['horizontal-pod-autoscaler-controller'],
+      }),
+  ),
+  of(
+    'resourcequota-controller',
+    'resourcequota-controller',
+    () => import('./resourcequota/resourcequota-controller.ts'),
+    async ({ runResourceQuotaController }, context, { quotaEvaluator, workers }) => {
+      if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
+      await runResourceQuotaController(context, {
+        evaluator: quotaEvaluator,
+        workers: workers?.['resourcequota-controller'],
+      });
+    },
+  ),
+  of(
+    'serviceaccount-controller',
+    'service-account-controller',
+    () => import('./serviceaccount/serviceaccount-controller.ts'),
+    ({ runServiceAccountController }, context) => runServiceAccountController(context),
+  ),
   // The account by which others get their tokens can have none itself.
-  of('serviceaccount-token-controller', undefined, async (context, { signLegacyToken, rootCA, workers }) => {
-    if (!signLegacyToken)
-      return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');
-    await runServiceAccountTokenController(context, {
-      workers: workers?.['serviceaccount-token-controller'],
-      rootCA,
-      issueToken: (of) => signLegacyToken(legacyTokenClaims(of)),
-    });
-  }),
-  of('root-ca-certificate-publisher-controller', 'root-ca-cert-publisher', async (context, { rootCA }) => {
-    if (!rootCA) return await notStarted(context, 'root-ca-certificate-publisher-controller', 'a root certificate');
-    await runRootCACertificatePublisherController(context, { rootCA });
-  }),
-  of('node-lifecycle-controller', 'node-controller', (context, { nodeLifecycle }) =>
-    runNodeLifecycleController(context, nodeLifecycle),
+  of(
+    'serviceaccount-token-controller',
+    undefined,
+    () => import('./serviceaccount-token/serviceaccount-token-controller.ts'),
+    async ({ runServiceAccountTokenController }, context, { signLegacyToken, rootCA, workers }) => {
+      if (!signLegacyToken)
+        return await notStarted(context, 'serviceaccount-token-controller', 'a key to sign tokens with');
+      await runServiceAccountTokenController(context, {
+        workers: workers?.['serviceaccount-token-controller'],
+        rootCA,
+        issueToken: (of) => signLegacyToken(legacyTokenClaims(of)),
+      });
+    },
   ),
-  of('taint-eviction-controller', 'node-controller', (context) => runTaintEvictionController(context)),
-  of('node-ipam-controller', 'node-controller', async (context, { nodeIpam }) => {
-    if (nodeIpam) await runNodeIpamController(context, nodeIpam);
-  }),
-  of('pod-garbage-collector-controller', 'pod-garbage-collector', (context, { terminatedPodThreshold }) =>
-    runPodGarbageCollectorController(context, { terminatedThreshold: terminatedPodThreshold }),
+  of(
+    'root-ca-certificate-publisher-controller',
+    'root-ca-cert-publisher',
+    () => import('./root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts'),
+    async ({ runRootCACertificatePublisherController }, context, { rootCA }) => {
+      if (!rootCA) return await notStarted(context, 'root-ca-certificate-publisher-controller', 'a root certificate');
+      await runRootCACertificatePublisherController(context, { rootCA });
+    },
   ),
-  of('certificatesigningrequest-approving-controller', 'certificate-controller', (context) =>
-    runCertificateApprovingController(context),
+  of(
+    'node-lifecycle-controller',
+    'node-controller',
+    () => import('./node-lifecycle/node-lifecycle-controller.ts'),
+    ({ runNodeLifecycleController }, context, { nodeLifecycle }) => runNodeLifecycleController(context, nodeLifecycle),
   ),
-  of('certificatesigningrequest-cleaner-controller', 'certificate-controller', (context) =>
-    runCertificateCleanerController(context),
+  of(
+    'taint-eviction-controller',
+    'node-controller',
+    () => import('./taint-eviction/taint-eviction-controller.ts'),
+    ({ runTaintEvictionController }, context) => runTaintEvictionController(context),
   ),
-  of('certificatesigningrequest-signing-controller', 'certificate-controller', async (context, options) => {
-    const { certificateAuthority: all, signers } = options;
-    if (!all && !signers) {
-      return await notStarted(context, 'certificatesigningrequest-signing-controller', 'a certificate authority');
-    }
-    await runCertificateSigningController(context, {
-      authorities: { apiServerClient: all, kubeletClient: all, kubeletServing: all, legacyUnknown: all, ...signers },
-      durationSeconds: options.certificateDurationSeconds,
-    });
-  }),
+  of(
+    'node-ipam-controller',
+    'node-controller',
+    () => import('./node-ipam/node-ipam-controller.ts'),
+    async ({ runNodeIpamController }, context, { nodeIpam }) => {
+      if (nodeIpam) await runNodeIpamController(context, nodeIpam);
+    },
+  ),
+  of(
+    'pod-garbage-collector-controller',
+    'pod-garbage-collector',
+    () => import('./pod-garbage-collector/pod-garbage-collector-controller.ts'),
+    ({ runPodGarbageCollectorController }, context, { terminatedPodThreshold }) =>
+      runPodGarbageCollectorController(context, { terminatedThreshold: terminatedPodThreshold }),
+  ),
+  of(
+    'certificatesigningrequest-approving-controller',
+    'certificate-controller',
+    () => import('./certificatesigningrequest/approving-controller.ts'),
+    ({ runCertificateApprovingController }, context) => runCertificateApprovingController(context),
+  ),
+  of(
+    'certificatesigningrequest-cleaner-controller',
+    'certificate-controller',
+    () => import('./certificatesigningrequest/cleaner-controller.ts'),
+    ({ runCertificateCleanerController }, context) => runCertificateCleanerController(context),
+  ),
+  of(
+    'certificatesigningrequest-signing-controller',
+    'certificate-controller',
+    () => import('./certificatesigningrequest/signing-controller.ts'),
+    async ({ runCertificateSigningController }, context, options) => {
+      const { certificateAuthority: all, signers } = options;
+      if (!all && !signers) {
+        return await notStarted(context, 'certificatesigningrequest-signing-controller', 'a certificate authority');
+      }
+      await runCertificateSigningController(context, {
+        authorities: { apiServerClient: all, kubeletClient: all, kubeletServing: all, legacyUnknown: all, ...signers },
+        durationSeconds: options.certificateDurationSeconds,
+      });
+    },
+  ),
 ]);

@@ -11,6 +11,7 @@ const table: readonly FlagDefinition[] = [
   { name: 'feature-gates', type: 'mapStringBool', default: {} },
   { name: 'eviction-hard', type: 'mapStringString(<)', default: {} },
   { name: 'pod-eviction-timeout', type: 'duration', default: '5m0s', deprecated: true },
+  { name: 'concurrent_rc_syncs', type: 'int32', default: 5 },
 ];
 
 test('flags are taken with an equals sign, as the next word, and bare booleans as true', () => {
@@ -35,6 +36,7 @@ test('a flag that is not given has its default, and underscores count as dashes'
   const { values, given } = parseFlags(table, ['--max_pods=3']);
   assert.equal(values.get('sync-frequency'), '1m0s');
   assert.deepEqual([...given], ['max-pods']);
+  assert.equal(parseFlags(table, ['--concurrent-rc-syncs=3']).values.get('concurrent_rc_syncs'), 3);
 });
 
 test('lists and maps replace the default and then add up', () => {
@@ -58,6 +60,10 @@ test('words after -- and words without dashes are positional; deprecated flags a
 for (const { words, message } of [
   { words: ['--nope'], message: 'unknown flag: --nope' },
   { words: ['--node-ip'], message: 'flag needs an argument: --node-ip' },
+  {
+    words: ['--sync-frequency=soon'],
+    message: 'invalid argument "soon" for "--sync-frequency" flag: time: invalid duration "soon"',
+  },
   {
     words: ['--max-pods=x'],
     message: 'invalid argument "x" for "--max-pods" flag: strconv.ParseInt: parsing "x": invalid syntax',

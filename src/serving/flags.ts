@@ -31,7 +31,7 @@ export class FlagError extends Error {
 }
 
 export function parseFlags(table: readonly FlagDefinition[], words: readonly string[]): ParsedFlags {
-  const definitions = new Map(table.map((definition) => [definition.name, definition]));
+  const definitions = new Map(table.map((definition) => [withDashes(definition.name), definition]));
   const values = new Map<string, unknown>(table.map(({ name, default: initial }) => [name, initial]));
   const given = new Set<string>();
   const positional: string[] = [];
@@ -46,9 +46,10 @@ export function parseFlags(table: readonly FlagDefinition[], words: readonly str
       positional.push(word);
       continue;
     }
-    const { name, inlineValue } = splitWord(word);
-    const definition = definitions.get(name);
-    if (!definition) throw new FlagError(`unknown flag: --${name}`);
+    const { name: asked, inlineValue } = splitWord(word);
+    const definition = definitions.get(asked);
+    if (!definition) throw new FlagError(`unknown flag: --${asked}`);
+    const { name } = definition;
     let text = inlineValue;
     if (text === undefined) {
       if (definition.type === 'bool' || definition.type === 'tristate') text = 'true';
@@ -65,8 +66,12 @@ export function parseFlags(table: readonly FlagDefinition[], words: readonly str
 function splitWord(word: string): { name: string; inlineValue: string | undefined } {
   const body = word.replace(/^--?/, '');
   const equals = body.indexOf('=');
-  const name = (equals < 0 ? body : body.slice(0, equals)).replaceAll('_', '-');
+  const name = withDashes(equals < 0 ? body : body.slice(0, equals));
   return { name, inlineValue: equals < 0 ? undefined : body.slice(equals + 1) };
+}
+
+function withDashes(name: string): string {
+  return name.replaceAll('_', '-');
 }
 
 const integerTypes = /^u?int(32|64)?$/;

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import { httpModule } from '../base/lazy-module.ts';
 import { connectionFailure, type DialAddress, DialError, dialError } from './dial.ts';
 
 /** A client's request to upgrade, still unanswered. */

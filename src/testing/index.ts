@@ -8,6 +8,7 @@
  * second process on a machine has it in a fraction of the time.
  */
 import { enableCompileCache } from 'node:module';
+import { withOwnImports } from '../base/own-imports.ts';
 import type { EmbeddedControlPlane, EmbeddedOptions } from './embedded.ts';
 
 export type { EmbeddedControlPlane, EmbeddedOptions } from './embedded.ts';
@@ -19,6 +20,6 @@ export { FakeClock, settle } from './fake-clock.ts';
  */
 export async function startControlPlane(options: EmbeddedOptions = {}): Promise<EmbeddedControlPlane> {
   enableCompileCache();
-  const { startEmbedded } = await import('./embedded.ts');
+  const { startEmbedded } = await withOwnImports(() => import('./embedded.ts'));
   return startEmbedded(options);
 }

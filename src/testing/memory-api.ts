@@ -9,7 +9,14 @@ import { parseLabelSelector } from '../apimachinery/labels.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { applyJsonPatch } from '../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../apimachinery/patch/merge-patch.ts';
-import { alreadyExists, badRequest, conflict, expired, genericServerResponse, notFound } from '../apimachinery/status.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  expired,
+  genericServerResponse,
+  notFound,
+} from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';

@@ -206,12 +206,16 @@ describe('a stopped control plane leaves nothing', () => {
   test('a port that is taken is told of, and what had begun is ended', async () => {
     const occupant = createServer();
     await new Promise<void>((done) => occupant.listen(0, '127.0.0.1', done));
-    const before = heldResources();
-    const { port } = occupant.address() as AddressInfo;
-    await assert.rejects(startControlPlane({ port }), { code: 'EADDRINUSE' });
-    await settled();
-    assert.deepEqual(heldResources(), before);
-    occupant.close();
+    try {
+      await settled();
+      const before = heldResources();
+      const { port } = occupant.address() as AddressInfo;
+      await assert.rejects(startControlPlane({ port }), { code: 'EADDRINUSE' });
+      await settled();
+      assert.deepEqual(heldResources(), before);
+    } finally {
+      occupant.close();
+    }
   });
 
   test('a process that used some ends by itself, with no file left open or behind', async () => {

@@ -42,6 +42,10 @@ async function begin(operation: Operation, options: ListOptions): Promise<CacheW
   const withState = sendInitialEvents ?? (resourceVersion === '' || resourceVersion === '0');
   // A watch that only follows need not be told about the past, but one that tells the state must tell the newest.
   await reachVersion(operation, withState ? resourceVersion : resourceVersion === '' ? '' : '0');
+  const follows = !withState && resourceVersion !== '' && resourceVersion !== '0';
+  // What happened before this server's time the store may still know; what it does not is refused below.
+  const recalling = follows ? storage.cache.recall(Number(resourceVersion)) : undefined;
+  if (recalling) await recalling;
   const watcher = storage.cache.watch({
     selection,
     representation: representationFor(operation),
@@ -52,7 +56,7 @@ async function begin(operation: Operation, options: ListOptions): Promise<CacheW
     if (sendInitialEvents && options.allowWatchBookmarks) {
       watcher.push(watcher.representation.bookmark(storage.cache.revision, true));
     }
-  } else if (resourceVersion !== '' && resourceVersion !== '0') {
+  } else if (follows) {
     replay(operation, watcher, Number(resourceVersion));
   }
   return watcher;

@@ -35,6 +35,18 @@ export class EventHistory {
     }
   }
 
+  /** How many more changes it can take before it forgets. */
+  get room(): number {
+    return this.#capacity - (this.#events.length - this.#first);
+  }
+
+  /** Takes up what happened between `beginsAfter` and the beginning so far. */
+  prepend(events: readonly CacheEvent[], beginsAfter: number): void {
+    this.#events = [...events, ...this.#events.slice(this.#first)];
+    this.#first = 0;
+    this.#beginsAfter = beginsAfter;
+  }
+
   /** All changes after `revision`, oldest first; undefined when some may have been forgotten. */
   after(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#beginsAfter) return undefined;

@@ -18,6 +18,7 @@ import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
 import type { Delivery } from './delivery.ts';
 import { EventHistory } from './event-history.ts';
 import type { ObjectForm } from './object-form.ts';
+import { pastChanges } from './past-changes.ts';
 import { triggerField } from './selectable-fields.ts';
 import type { FeedSink, StoreFeed } from './store-feed.ts';
 import { WatcherIndex } from './watcher-index.ts';
@@ -53,6 +54,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   #early: StoreEvent<V>[] = [];
   #loadedRevision = 0;
   #bookmarkTimer: Timer | undefined;
+  /** One reading of the past at a time: after it, others mostly find what they need. */
+  #recalling: Promise<void> | undefined;
 
   constructor(options: ResourceCacheOptions<V>) {
     this.#options = options;
@@ -143,6 +146,14 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     return this.#history.beginsAfter;
   }
 
+  /** Extends what `replay` knows back to this revision, if the store still has it. Undefined when nothing need be done. */
+  recall(revision: number): Promise<void> | undefined {
+    if (revision >= this.oldestRevision) return undefined;
+    const recalling = (this.#recalling ?? Promise.resolve()).then(() => this.#recall(revision));
+    this.#recalling = recalling.catch(() => {});
+    return recalling;
+  }
+
   /** Offers a new watcher what happened after `revision`; false when some of it is forgotten. */
   replay(watcher: CacheWatcher, revision: number): boolean {
     const events = this.#history.after(revision);
@@ -189,6 +200,26 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     for (const watcher of [...this.#watchers.watchers()]) watcher.end();
     this.#bookmarkTimer?.cancel();
     this.#bookmarkTimer = undefined;
+  }
+
+  async #recall(revision: number): Promise<void> {
+    const history = this.#history;
+    const { beginsAfter: upToRevision, room: limit } = history;
+    if (revision >= upToRevision) return;
+    const { store, kind } = this.#options;
+    const past = await pastChanges(store, { prefix: kind.prefix, afterRevision: revision, upToRevision, limit });
+    // What came in meanwhile may have pushed the beginning forward, or the cache may have been filled anew.
+    if (!past || history !== this.#history || history.beginsAfter !== upToRevision || history.room < past.length)
+      return;
+    const events = past.flatMap((event) => this.#pastChange(event) ?? []);
+    history.prepend(events, revision);
+  }
+
+  #pastChange({ type, key, revision, value, previous }: StoreEvent<V>): CacheEvent | undefined {
+    const before = previous && this.entryOf(previous);
+    if (type === 'remove') return before && new CacheEvent(revision, undefined, before);
+    const createRevision = previous?.createRevision ?? revision;
+    return new CacheEvent(revision, this.entryOf({ key, value: value as V, revision, createRevision }), before);
   }
 
   #change(event: StoreEvent<V>): CacheEvent | undefined {

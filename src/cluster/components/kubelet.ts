@@ -43,7 +43,6 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   try {
     const running = await startKubelet(context, {
       nodeName,
-      hostname: machine.nodeName,
       runtime,
       host: linuxHost({ clock, random, log, configuration: settings.configuration }),
       configuration: settings.configuration,

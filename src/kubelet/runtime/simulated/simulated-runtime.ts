@@ -195,7 +195,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   async stopContainer(id: string, timeoutSeconds: number, options?: CallOptions): Promise<void> {
     const entry = this.#containers.get(id);
-    if (!entry || entry.state !== 'running') return;
+    if (entry?.state !== 'running') return;
     const { stopMs, stopExitCode } = entry.behaviour;
     const isKilled = stopMs > timeoutSeconds * 1000;
     const waitMs = Math.min(stopMs, timeoutSeconds * 1000);

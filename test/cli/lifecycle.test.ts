@@ -1,0 +1,157 @@
+/** `coracle up`, `status` and `down` with a simulated node: the processes, their deaths and their return, as a user sees them. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { isAlive, TestCluster } from './coracle.fixture.ts';
+
+describe('a cluster with a simulated node', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await TestCluster.create();
+  });
+  after(() => cluster.remove());
+
+  it('is Ready when up --detach returns, and says what to type next', () => {
+    const { status, stdout, stderr } = cluster.up('--node-name', 'first');
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /✓ control plane at https:\/\/127\.0\.0\.1:\d+ \(\d+\.\d s\)/);
+    assert.match(stdout, /✓ node first Ready \(\d+\.\d s\)/);
+    assert.ok(stdout.includes(`export KUBECONFIG=${cluster.data}/kubeconfig`), stdout);
+    assert.match(cluster.kubectl('get', 'nodes', '--no-headers'), /^first +Ready /);
+  });
+
+  it('keeps its kubeconfig and keys from others', () => {
+    for (const file of ['kubeconfig', 'pki/ca.key', 'pki/admin.key'])
+      assert.equal(statSync(join(cluster.data, file)).mode & 0o077, 0, file);
+  });
+
+  it('runs Pods, and answers for their logs', () => {
+    cluster.kubectl('create', 'deployment', 'web', '--image=web', '--replicas=2');
+    cluster.kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=20s');
+    cluster.kubectl('run', 'talker', '--image=talker', '--', 'echo', 'hello');
+    cluster.kubectl('wait', '--for=jsonpath={.status.phase}=Running', 'pod/talker', '--timeout=20s');
+    assert.equal(cluster.kubectl('logs', 'talker'), 'hello');
+  });
+
+  it('is shown by status', () => {
+    const { status, stdout } = cluster.coracle('status');
+    assert.equal(status, 0);
+    assert.ok(stdout.includes(`running at https://${cluster.listen}`), stdout);
+    assert.ok(stdout.includes(`pid ${cluster.pid('control-plane')}, up `), stdout);
+    assert.match(stdout, /node\/first +Ready/);
+  });
+
+  it('is refused a second start, with the process that runs', () => {
+    const { status, stderr } = cluster.up();
+    assert.equal(status, 1);
+    assert.ok(
+      stderr.startsWith(
+        `coracle: a cluster already runs on ${cluster.data} (process ${cluster.pid('control-plane')}).`,
+      ),
+      stderr,
+    );
+  });
+
+  it('starts a node process again that was killed', async () => {
+    const before = cluster.pid('node');
+    await cluster.crash('node');
+    const deadline = Date.now() + 20_000;
+    while (cluster.pid('node') === before && Date.now() < deadline) await new Promise((done) => setTimeout(done, 50));
+    assert.notEqual(cluster.pid('node'), before);
+    cluster.kubectl('wait', '--for=condition=Ready', 'node/first', '--timeout=20s');
+  });
+
+  it('takes the running node over after the control plane was killed, with nothing lost', async () => {
+    const node = cluster.pid('node');
+    const uid = cluster.kubectl('get', 'deployment', 'web', '-o', 'jsonpath={.metadata.uid}');
+    await cluster.crash('control-plane');
+    assert.ok(isAlive(node));
+    assert.equal(cluster.coracle('status').status, 1);
+    // Neither the address nor the runtime nor the name are said again: they are remembered.
+    const { status, stderr } = cluster.coracle('up', '--detach');
+    assert.equal(status, 0, stderr);
+    assert.equal(cluster.pid('node'), node);
+    assert.equal(cluster.kubectl('get', 'deployment', 'web', '-o', 'jsonpath={.metadata.uid}'), uid);
+    assert.equal(cluster.kubectl('get', 'nodes', '-o', 'name'), 'node/first');
+  });
+
+  it('comes back after both were killed', async () => {
+    await cluster.crash('control-plane');
+    await cluster.crash('node');
+    assert.equal(cluster.coracle('up', '--detach').status, 0);
+    cluster.kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=30s');
+    assert.match(cluster.kubectl('get', 'pods', '-l', 'app=web', '--no-headers'), /1\/1 +Running[\s\S]*1\/1 +Running/);
+  });
+
+  it('stops, keeps its data, and is safe to stop again', () => {
+    const pids = [cluster.pid('control-plane'), cluster.pid('node')];
+    assert.equal(cluster.coracle('down').status, 0);
+    assert.deepEqual(pids.map(isAlive), [false, false]);
+    const { status, stdout } = cluster.coracle('status');
+    assert.equal(status, 1);
+    assert.match(stdout, /^cluster +not running/);
+    assert.equal(cluster.coracle('down').status, 0);
+    assert.ok(existsSync(join(cluster.data, 'store')));
+  });
+
+  it('stays in the foreground until SIGTERM, and is the same cluster', async () => {
+    const { child, waitFor } = cluster.foreground();
+    await waitFor('The cluster is ready');
+    assert.equal(cluster.kubectl('get', 'deployment', '-o', 'name'), 'deployment.apps/web');
+    child.kill('SIGTERM');
+    const [code] = await new Promise<[number | null]>((done) => child.once('exit', (status) => done([status])));
+    assert.equal(code, 0);
+  });
+
+  it('ends with its node on Ctrl-C', async () => {
+    const { child, waitFor } = cluster.foreground();
+    await waitFor('The cluster is ready');
+    const node = cluster.pid('node');
+    child.kill('SIGINT');
+    await new Promise((done) => child.once('exit', done));
+    assert.ok(!isAlive(node));
+  });
+
+  it('purges its data, twice if asked', () => {
+    assert.equal(cluster.coracle('down', '--purge').status, 0);
+    assert.ok(!existsSync(cluster.data));
+    assert.equal(cluster.coracle('down', '--purge').status, 0);
+  });
+});
+
+describe('kubeconfig files', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await TestCluster.create();
+  });
+  after(() => cluster.remove());
+
+  it('are written where asked, and merged into the user´s own only when asked', () => {
+    const own = join(cluster.folder, 'own');
+    const other = { name: 'other', context: { cluster: 'other', user: 'other' } };
+    writeFileSync(
+      own,
+      JSON.stringify({ apiVersion: 'v1', kind: 'Config', contexts: [other], 'current-context': 'other' }),
+    );
+    const target = join(cluster.folder, 'target');
+    process.env.KUBECONFIG = own;
+    assert.equal(cluster.up('--kubeconfig', target).status, 0);
+    assert.equal(parse(readFileSync(own, 'utf8')).contexts.length, 1);
+    assert.equal(parse(readFileSync(target, 'utf8'))['current-context'], 'coracle');
+    cluster.coracle('down');
+    const { stdout } = cluster.up('--merge-kubeconfig');
+    assert.ok(!stdout.includes('export KUBECONFIG'), stdout);
+    const merged = parse(readFileSync(own, 'utf8'));
+    assert.deepEqual(
+      merged.contexts.map(({ name }: { name: string }) => name),
+      ['other', 'coracle'],
+    );
+    assert.equal(merged['current-context'], 'coracle');
+    cluster.coracle('down');
+    const { status, stderr } = cluster.up('--kubeconfig', own);
+    assert.equal(status, 1);
+    assert.match(stderr, /holds another cluster's context \(other\) and will not be overwritten/);
+  });
+});

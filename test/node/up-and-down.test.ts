@@ -1,0 +1,131 @@
+/**
+ * `coracle up` and `down` with real containers, where it is about what is left on the machine: by a runtime that dies, by processes that
+ * are killed, by a cluster that is taken down. The cluster lives in a network namespace of its own.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { layOut } from '../../src/cluster/data-directory.ts';
+import { mountsBelow } from '../../src/cluster/node-teardown.ts';
+import { containerdMissing } from '../../src/testing/containerd.ts';
+import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
+import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const missing = containerdMissing();
+if (missing && process.env.CI) throw new Error(`real containers cannot run here: ${missing}`);
+
+describe('a cluster of real containers leaves nothing behind', { skip: missing ?? false }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'coracle-down-'));
+  const directory = layOut(join(folder, 'data'));
+  const cgroup = directory.state.replace('/run/', '');
+  let network: TestNetwork;
+  let machine: TestHost;
+
+  const run = (program: string, ...words: string[]) =>
+    execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
+      encoding: 'utf8',
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+      env: { ...process.env, KUBECONFIG: directory.kubeconfig, HOME: folder },
+    });
+  const coracle = (...words: string[]) => run('./coracle', ...words, '--data-dir', directory.root);
+  const kubectl = (...words: string[]) => run('kubectl', ...words).trim();
+  const pidOf = (name: string) => Number(readFileSync(join(directory.run, `${name}.pid`), 'utf8').split(' ')[0]);
+  const kill = (name: string) => process.kill(pidOf(name), 'SIGKILL');
+  const cgroups = () => readdirSync('/sys/fs/cgroup').filter((name) => existsSync(`/sys/fs/cgroup/${name}/${cgroup}`));
+  const shims = () =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${directory.state}/containerd/`);
+        } catch {
+          return false;
+        }
+      });
+  const runPod = (name: string) => {
+    const overrides = { spec: { terminationGracePeriodSeconds: 1 } };
+    kubectl('run', name, '--image=busybox:1.36', `--overrides=${JSON.stringify(overrides)}`, '--', 'sleep', '10000');
+    kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
+  };
+  const assertNothingLeft = () => {
+    assert.deepEqual(mountsBelow([directory.root, directory.state]), []);
+    assert.deepEqual(shims(), []);
+    assert.deepEqual(cgroups(), []);
+    assert.equal(run('nft', 'list', 'tables'), '');
+    assert.ok(!existsSync(directory.state));
+    assert.doesNotMatch(run('ip', '-o', 'link'), /veth/);
+  };
+
+  before(() => {
+    network = testNetwork();
+    machine = network.host(['192.168.78.1/24']);
+    coracle('up', '--detach', '--no-install');
+    const archive = join(folder, 'busybox.tar');
+    writeFileSync(archive, busyboxImageArchive('docker.io/library/busybox:1.36'));
+    coracle('image', 'load', archive);
+    runPod('first');
+  });
+  after(() => {
+    try {
+      coracle('down', '--purge');
+    } finally {
+      network?.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('has mounts, cgroups, tables and links while it runs', () => {
+    assert.ok(mountsBelow([directory.root, directory.state]).length > 0);
+    assert.ok(cgroups().length > 0);
+    assert.match(run('nft', 'list', 'tables'), /coracle-pods[\s\S]*kube-proxy|kube-proxy[\s\S]*coracle-pods/);
+    assert.match(run('ip', '-o', 'link'), /veth/);
+  });
+
+  it('starts its runtime again when that dies, and the Pods live on', async () => {
+    const before = pidOf('containerd');
+    kill('containerd');
+    const deadline = Date.now() + 20_000;
+    while (pidOf('containerd') === before && Date.now() < deadline) await pause(50);
+    assert.notEqual(pidOf('containerd'), before);
+    runPod('second');
+    assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
+  });
+
+  it('is taken down by the SIGTERM of its control plane with its Pods left running', async () => {
+    const pid = pidOf('control-plane');
+    const containers = shims().length;
+    process.kill(pid, 'SIGTERM');
+    while (existsSync(`/proc/${pid}`)) await pause(20);
+    assert.equal(shims().length, containers);
+    coracle('up', '--detach');
+    assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
+  });
+
+  it('is gone after down, though all its processes were killed before', () => {
+    for (const name of ['control-plane', 'node', 'containerd']) kill(name);
+    coracle('down');
+    assertNothingLeft();
+  });
+
+  it('comes up with its Pods again, and is gone after down', () => {
+    coracle('up', '--detach');
+    kubectl('wait', '--for=condition=Ready', 'pod/first', 'pod/second', '--timeout=60s');
+    coracle('down');
+    assertNothingLeft();
+    assert.ok(existsSync(directory.store));
+  });
+
+  it('is gone with its data after down --purge', () => {
+    coracle('up', '--detach');
+    coracle('down', '--purge');
+    assertNothingLeft();
+    assert.ok(!existsSync(directory.root));
+  });
+});
