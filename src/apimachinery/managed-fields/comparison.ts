@@ -5,7 +5,7 @@
  */
 import { isObject, jsonEqual } from '../patch/merge-patch.ts';
 import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
-import { elementOrNone, type ListShape, type Shape, type StructField } from './shape.ts';
+import { elementOrNone, isEmptyValue, type ListShape, type Shape, type StructField } from './shape.ts';
 
 export interface Comparison {
   readonly set: FieldSet | undefined;
@@ -56,13 +56,19 @@ class ComparingWalk {
   #fields(fields: readonly StructField[], before: JsonObject, after: JsonObject): FieldSet | undefined {
     let set: Children | undefined;
     let removed: Children | undefined;
-    for (const { name, element, shape, zero } of fields) {
+    for (const { name, element, shape, zero, omitsEmpty } of fields) {
       const a = before[name] ?? zero;
       const b = after[name] ?? zero;
-      if (a === b) continue;
+      if (a === b || (omitsEmpty && (a === undefined ? isEmptyValue(b) : b === undefined && isEmptyValue(a)))) continue;
       const node = this.compare(shape, a, b);
-      if (node !== undefined) (set ??= {})[element] = node;
-      if (this.removed !== undefined) (removed ??= {})[element] = this.removed;
+      if (node !== undefined) {
+        set ??= {};
+        set[element] = node;
+      }
+      if (this.removed !== undefined) {
+        removed ??= {};
+        removed[element] = this.removed;
+      }
     }
     this.removed = removed;
     return set;
@@ -129,9 +135,11 @@ function wholeOf(shape: Shape, value: unknown): FieldSet {
     case 'struct': {
       if (shape.atomic || !isObject(value)) return leaf;
       let children: Children | undefined;
-      for (const { name, element, shape: part, zero } of shape.fields) {
+      for (const { name, element, shape: part, zero, omitsEmpty } of shape.fields) {
         const field = value[name] ?? zero;
-        if (field !== undefined) (children ??= { '.': leaf })[element] = wholeOf(part, field);
+        if (field === undefined || (omitsEmpty && isEmptyValue(field))) continue;
+        children ??= { '.': leaf };
+        children[element] = wholeOf(part, field);
       }
       return children ?? leaf;
     }

@@ -16,6 +16,8 @@ export interface StructField {
   readonly shape: Shape;
   /** What a struct that is there holds when it does not say: Go structs always have their parts that are no pointers. */
   readonly zero: unknown;
+  /** Whether an empty value (no elements, an empty text, 0, false) is as none. */
+  readonly omitsEmpty: boolean;
 }
 
 export interface StructShape {
@@ -130,6 +132,7 @@ class LazyStruct implements StructShape {
         element: `f:${field.name}`,
         shape: this.#shapeOf(field),
         zero: zeroOf(field),
+        omitsEmpty: omitsEmpty(field),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     return this.#fields;
@@ -205,6 +208,18 @@ function zeroOf(field: FieldSchema): unknown {
   if (field.scalar === 'string' || field.scalar === 'bytes') return '';
   if (field.scalar === 'bool') return false;
   return field.scalar?.startsWith('int') || field.scalar === 'float64' ? 0 : undefined;
+}
+
+function omitsEmpty(field: FieldSchema): boolean {
+  if (field.pointer || (field.omit !== 'empty' && field.omit !== 'both')) return false;
+  return field.list === true || field.map === true || field.ref === undefined || field.ref.jsonList !== undefined;
+}
+
+/** What Go's `omitempty` leaves out. */
+export function isEmptyValue(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;
+  for (const _ in value) return false;
+  return true;
 }
 
 const emptyStruct: Readonly<Record<string, unknown>> = Object.freeze({});

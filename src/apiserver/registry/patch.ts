@@ -14,6 +14,7 @@ import { mediaTypeOf } from '../encoding/media-types.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import { applyPatchType, serverSideApply } from './apply.ts';
 import { checkIdentity, toHub } from './body.ts';
 import { replyToWrite } from './create.ts';
 import type { Operation } from './operation.ts';
@@ -27,6 +28,7 @@ const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
+  applyPatchType,
 ] as const;
 
 /** A patch ready to be applied to the JSON of an object; never changes its argument. */
@@ -34,7 +36,7 @@ export type ApplyPatch = (document: Readonly<Record<string, unknown>>) => unknow
 
 export async function patch(operation: Operation): Promise<ApiResponse> {
   const { request, resource, subresource } = operation;
-  checkPatchType(request);
+  if (checkPatchType(request) === applyPatchType) return serverSideApply(operation);
   const options = parseWriteOptions(request.query, 'PatchOptions');
   const apply = await readPatch(request, resource);
   let warned = false;

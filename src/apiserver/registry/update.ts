@@ -51,6 +51,8 @@ export interface UpdateSteps {
   readonly create?: (() => Draft<KubeObject>) | undefined;
   /** Gives up after so many lost races; without it goes on for as long as the request lives. */
   readonly attempts?: number;
+  /** Before an object is created. Throws to refuse. */
+  readonly beforeCreate?: () => Promise<void>;
   /** Settles who owns what in the new object; default: an update by the client's field manager. */
   readonly track?: Track;
   /** The object to create has its owners. */
@@ -71,6 +73,7 @@ export async function updateObject(
     if (!current) {
       if (!steps.create) throw notFound(operation.resource.row, info.name);
       const object = steps.create();
+      await steps.beforeCreate?.();
       if (object.metadata.uid) throw otherUid(operation, object.metadata.uid, '');
       delete object.metadata.resourceVersion;
       const { owned = false } = steps;

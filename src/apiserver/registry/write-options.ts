@@ -7,6 +7,7 @@ import {
   invalid as invalidValue,
   notSupported,
   path,
+  required,
   tooLong,
 } from '../../apimachinery/field-error.ts';
 import type { DeleteOptions } from '../../apimachinery/gen/meta-v1.ts';
@@ -23,6 +24,8 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
+  /** Of an apply: take fields from other managers. */
+  readonly force: boolean;
   /** As admission plugins see them. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
@@ -35,31 +38,38 @@ const longestFieldManager = 128;
 /** Throws 422 with what is wrong. */
 export function parseWriteOptions(
   query: URLSearchParams,
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  as: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'ApplyOptions',
 ): WriteOptions {
+  const applies = as === 'ApplyOptions';
+  const kind = applies ? 'PatchOptions' : as;
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
-  const errors: FieldError[] = [...dryRunErrors(dryRun)];
+  const force = query.get('force');
+  const errors: FieldError[] = [];
+  if (applies && fieldManager === '') errors.push(required(path('fieldManager'), 'is required for apply patch'));
+  if (!applies && kind === 'PatchOptions' && force !== null)
+    errors.push(forbidden(path('force'), 'may not be specified for non-apply patch'));
   if (Buffer.byteLength(fieldManager) > longestFieldManager)
     errors.push(tooLong(path('fieldManager'), longestFieldManager));
   else if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(fieldManager)) {
     errors.push(invalidValue(path('fieldManager'), fieldManager, 'should only contain printable characters'));
   }
+  errors.push(...dryRunErrors(dryRun));
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation)) {
     errors.push(notSupported(path('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
   }
-  if (kind === 'PatchOptions' && query.has('force'))
-    errors.push(forbidden(path('force'), 'may not be specified for non-apply patch'));
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
   return {
     dryRun: dryRun.length > 0,
     fieldManager,
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
+    force: applies && force !== null && isTrue(force),
     raw: {
       kind,
       apiVersion: 'meta.k8s.io/v1',
       ...(dryRun.length > 0 ? { dryRun } : {}),
+      ...(applies && force !== null ? { force: isTrue(force) } : {}),
       ...(fieldManager ? { fieldManager } : {}),
       ...(fieldValidation ? { fieldValidation } : {}),
     },

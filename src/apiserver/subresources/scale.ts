@@ -12,9 +12,10 @@ import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest, invalid, notFound } from '../../apimachinery/status.ts';
 import { builtinCodec } from '../encoding/json.ts';
 import { replyWithObject } from '../encoding/replies.ts';
+import { applyObject, applyPatchType, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
-import { trackUpdate } from '../registry/managed-fields.ts';
+import { shapeOfType, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch.ts';
 import { updateObject } from '../registry/update.ts';
@@ -46,7 +47,7 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
-  checkPatchType(operation.request);
+  if (checkPatchType(operation.request) === applyPatchType) return applyScale(operation);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const apply = await readPatch(operation.request, { type: builtinSchema().type('autoscaling/v1.Scale') });
   return writeScale(operation, options, (current) => {
@@ -55,6 +56,26 @@ export async function patchScale(operation: Operation): Promise<ApiResponse> {
     const decoded = builtinCodec().decodeValue(apply(before) as object, { expected: scaleKind, fieldValidation });
     return decoded.object as unknown as Draft<Scale>;
   });
+}
+
+/** To the workload it is an apply of its replicas alone, by a manager of this subresource. */
+async function applyScale(operation: Operation): Promise<ApiResponse> {
+  const { request, warnings, resource, info } = operation;
+  const options = parseWriteOptions(request.query, 'ApplyOptions');
+  const read = await readConfiguration(request, options);
+  const shape = shapeOfType('autoscaling/v1.Scale');
+  const scale = checkedConfiguration(read.config, { row: scaleKind, shape }) as Partial<Scale>;
+  warnings.push(...read.warnings);
+  const { resourceVersion } = scale.metadata ?? {};
+  const config = {
+    apiVersion: resource.apiVersion,
+    kind: resource.row.kind,
+    metadata: { name: scale.metadata?.name ?? info.name, ...(resourceVersion ? { resourceVersion } : {}) },
+    spec: { replicas: scale.spec?.replicas ?? 0 },
+  };
+  validateScale({ metadata: config.metadata, spec: config.spec });
+  const { written } = await applyObject(operation, config, options, { strategies: '' });
+  return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, { warnings });
 }
 
 async function writeScale(
