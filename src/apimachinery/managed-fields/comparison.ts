@@ -91,6 +91,8 @@ class ComparingWalk {
   }
 
   #items(list: ListShape, before: readonly unknown[], after: readonly unknown[]): FieldSet | undefined {
+    // Most writes leave most lists alone, and to say so is cheaper than to name all elements.
+    if (jsonEqual(before, after)) return undefined;
     const old = byElement(list, before);
     const next = byElement(list, after);
     const set: Children = {};

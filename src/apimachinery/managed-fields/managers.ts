@@ -27,7 +27,7 @@ export type Managers = ReadonlyMap<string, Manager>;
 
 export function identityOf({ manager, operation, apiVersion, subresource }: Writer): string {
   const version = operation === 'Apply' ? '' : apiVersion;
-  return JSON.stringify([manager, operation, version, subresource]);
+  return `${manager}\0${operation}\0${version}\0${subresource}`;
 }
 
 /** Whether a client asks to forget all owners: an empty list, or one of an empty entry. */

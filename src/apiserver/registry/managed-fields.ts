@@ -45,6 +45,31 @@ function agentPrefix(agent: string): string {
   return name;
 }
 
+type Detached = { readonly value: object; readonly managedFields: readonly ManagedFieldsEntry[] | undefined };
+
+/**
+ * Takes managedFields that came from this server out of an object before it is decoded, so that half of it is not walked and copied to find
+ * that it is the same. What the server gave away is frozen; what a client made is left in.
+ */
+export function detachOwners(value: object): Detached {
+  const { metadata } = value as { readonly metadata?: { readonly managedFields?: readonly ManagedFieldsEntry[] } };
+  const managedFields = metadata?.managedFields;
+  if (!Array.isArray(managedFields) || !Object.isFrozen(managedFields)) return { value, managedFields: undefined };
+  return { value: { ...value, metadata: { ...metadata, managedFields: undefined } }, managedFields };
+}
+
+export function attachOwners(object: Draft<KubeObject>, { managedFields }: Detached): void {
+  if (managedFields) object.metadata.managedFields = managedFields as Draft<ManagedFieldsEntry>[];
+}
+
+/** A copy to work on; owners that nobody can change are shared with the original. */
+export function copyObject(object: KubeObject): Draft<KubeObject> {
+  const detached = detachOwners(object);
+  const copy = draft(detached.value as KubeObject);
+  attachOwners(copy, detached);
+  return copy;
+}
+
 export type Track = (next: Draft<KubeObject>, previous: KubeObject) => void;
 
 /** Writes the owners into an object that is to be created. It is in the hub version. */
@@ -184,6 +209,10 @@ export function sameOwners(a: KubeObject, b: KubeObject): boolean {
   if (x === y) return true;
   return (
     x.length === y.length &&
-    x.every((entry, index) => jsonEqual({ ...entry, time: undefined }, { ...y[index], time: undefined }))
+    x.every((entry, index) => {
+      const { time: _time, ...others } = y[index]!;
+      const { time: _other, ...mine } = entry;
+      return jsonEqual(mine, others);
+    })
   );
 }

@@ -17,6 +17,7 @@ import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { applyPatchType, serverSideApply } from './apply.ts';
 import { checkIdentity, toHub } from './body.ts';
 import { replyToWrite } from './create.ts';
+import { attachOwners, detachOwners } from './managed-fields.ts';
 import type { Operation } from './operation.ts';
 import { updateObject } from './update.ts';
 import { bodyLimitBytes, parseWriteOptions, type WriteOptions } from './write-options.ts';
@@ -67,9 +68,12 @@ function patched(
   const after = apply(before as unknown as Readonly<Record<string, unknown>>);
   const { fieldValidation } = options;
   const { group, version, kind } = resource.row;
-  const decoded = builtinCodec().decodeValue(after as object, { expected: { group, version, kind }, fieldValidation });
+  const detached = detachOwners(after as object);
+  const decoded = builtinCodec().decodeValue(detached.value, { expected: { group, version, kind }, fieldValidation });
   if (warn) warnings.push(...decoded.warnings);
   const object = decoded.object as unknown as Draft<KubeObject>;
+  object.metadata ??= {};
+  attachOwners(object, detached);
   return toHub(resource, object);
 }
 

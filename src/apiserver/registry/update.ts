@@ -4,14 +4,14 @@
  * being deleted removes it.
  */
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { conflict, invalid, notFound } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
-import { sameOwners, type Track, trackUpdate } from './managed-fields.ts';
+import { copyObject, sameOwners, type Track, trackUpdate } from './managed-fields.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
@@ -33,11 +33,11 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
   // The draft is used up by the first attempt; only a second one needs another copy.
   let fresh: Draft<KubeObject> | undefined = object;
-  const spare = object.metadata.resourceVersion ? undefined : draft(object as KubeObject);
+  const spare = object.metadata.resourceVersion ? undefined : copyObject(object as KubeObject);
   const { written, created } = await updateObject(operation, options, {
     create: mayCreate ? () => object : undefined,
     make() {
-      const next = fresh ?? (draft(spare ?? (object as KubeObject)) as Draft<KubeObject>);
+      const next = fresh ?? copyObject(spare ?? (object as KubeObject));
       fresh = undefined;
       return next;
     },
