@@ -17,9 +17,14 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** Objects of one kind and version in canonical form; compare a new object with `{}`, as upstream does. */
 export function compareObjects(shape: Shape, before: JsonObject, after: JsonObject): Comparison {
   const walk = new ComparingWalk();
-  const set = walk.compare(shape, before, after);
+  // Most writes leave spec or status alone, and to see that they are equal takes less than to walk them along the table.
+  const set = walk.compare(shape, before, after, jsonEqual);
   return { set, removed: walk.removed };
 }
+
+/** Whether two parts are seen to be equal before they are walked. */
+type Passes = (a: unknown, b: unknown) => boolean;
+const never: Passes = () => false;
 
 type Children = Record<string, FieldSet>;
 
@@ -28,7 +33,7 @@ class ComparingWalk {
   removed: FieldSet | undefined;
 
   /** At least one side is there. */
-  compare(shape: Shape, before: unknown, after: unknown): FieldSet | undefined {
+  compare(shape: Shape, before: unknown, after: unknown, passes: Passes = never): FieldSet | undefined {
     this.removed = undefined;
     if (before === after) return undefined;
     if (before === undefined) return wholeOf(shape, after);
@@ -39,7 +44,7 @@ class ComparingWalk {
     switch (shape.form) {
       case 'struct':
         if (shape.atomic || !isObject(before) || !isObject(after)) break;
-        return this.#fields(shape.fields, before, after);
+        return this.#fields(shape.fields, before, after, passes);
       case 'map':
         if (shape.atomic || !isObject(before) || !isObject(after)) break;
         return this.#entries(shape.values, before, after);
@@ -53,13 +58,14 @@ class ComparingWalk {
     return jsonEqual(before, after) ? undefined : leaf;
   }
 
-  #fields(fields: readonly StructField[], before: JsonObject, after: JsonObject): FieldSet | undefined {
+  #fields(fields: readonly StructField[], before: JsonObject, after: JsonObject, passes: Passes) {
     let set: Children | undefined;
     let removed: Children | undefined;
     for (const { name, element, shape, zero, omitsEmpty } of fields) {
       const a = before[name] ?? zero;
       const b = after[name] ?? zero;
       if (a === b || (omitsEmpty && (a === undefined ? isEmptyValue(b) : b === undefined && isEmptyValue(a)))) continue;
+      if (passes(a, b)) continue;
       const node = this.compare(shape, a, b);
       if (node !== undefined) {
         set ??= {};
