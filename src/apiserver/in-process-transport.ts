@@ -4,11 +4,12 @@
  * macrotask and several at a time, so that a caller cannot starve the server, and behaves as it would over a network.
  */
 
-import { draft } from '../apimachinery/meta.ts';
+import type { KubeObject } from '../apimachinery/meta.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 import { objectMediaType } from './encoding/media-types.ts';
+import { copyObject } from './registry/managed-fields.ts';
 import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame } from './request.ts';
 import { deepFreeze } from './watch-cache/deep-freeze.ts';
 
@@ -132,7 +133,7 @@ async function* framesOf(events: WithBatches, signal: AbortSignal) {
 }
 
 function bodyOf({ body }: TransportRequest): RequestBody {
-  return body === undefined ? { kind: 'none' } : { kind: 'value', value: draft(body) };
+  return body === undefined ? { kind: 'none' } : { kind: 'value', value: copyObject(body as KubeObject) };
 }
 
 /** The answer as a client of HTTP would have decoded it; failures are thrown. */

@@ -52,7 +52,7 @@ type Detached = { readonly value: object; readonly managedFields: readonly Manag
  * that it is the same. What the server gave away is frozen; what a client made is left in.
  */
 export function detachOwners(value: object): Detached {
-  const { metadata } = value as { readonly metadata?: { readonly managedFields?: readonly ManagedFieldsEntry[] } };
+  const metadata = (value as Partial<KubeObject> | undefined)?.metadata;
   const managedFields = metadata?.managedFields;
   if (!Array.isArray(managedFields) || !Object.isFrozen(managedFields)) return { value, managedFields: undefined };
   return { value: { ...value, metadata: { ...metadata, managedFields: undefined } }, managedFields };
