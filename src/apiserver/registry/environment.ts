@@ -9,6 +9,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Store } from '../../storage/store.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { DecodedPool } from '../watch-cache/cache-entry.ts';
@@ -30,6 +31,7 @@ export interface EnvironmentOptions<V> {
   readonly random: Random;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
+  readonly authorizer: () => Authorizer;
   /** By resource, as in `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>;
   /** Values written after this revision need not be checked for an older encoding. */
@@ -77,6 +79,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     random,
     log,
     admission: options.admission,
+    authorizer: options.authorizer,
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
