@@ -99,6 +99,7 @@ class ComparingWalk {
   #items(list: ListShape, before: readonly unknown[], after: readonly unknown[]): FieldSet | undefined {
     // Most writes leave most lists alone, and to say so is cheaper than to name all elements.
     if (jsonEqual(before, after)) return undefined;
+    if (before.length === 0) return wholeItems(list, after);
     const old = byElement(list, before);
     const next = byElement(list, after);
     const set: Children = {};
@@ -155,19 +156,22 @@ function wholeOf(shape: Shape, value: unknown): FieldSet {
       return shape.atomic || !isObject(value) ? leaf : wholeMap(shape.values, value);
     case 'deduced':
       return isObject(value) ? wholeMap(shape, value) : leaf;
-    case 'list': {
-      if (shape.kind === 'atomic' || !Array.isArray(value)) return leaf;
-      const children: Children = {};
-      for (const item of value) {
-        const element = elementOrNone(shape, item);
-        if (element === undefined) continue;
-        children[element] = children[element] === undefined ? wholeOf(shape.items, item) : leaf;
-      }
-      return asMember(finished(children, true));
-    }
+    case 'list':
+      return shape.kind === 'atomic' || !Array.isArray(value) ? leaf : asMember(wholeItems(shape, value));
     default:
       return leaf;
   }
+}
+
+/** All elements of a list, but not the list itself. */
+function wholeItems(list: ListShape, items: readonly unknown[]): FieldSet | undefined {
+  const children: Children = {};
+  for (const item of items) {
+    const element = elementOrNone(list, item);
+    if (element === undefined) continue;
+    children[element] = children[element] === undefined ? wholeOf(list.items, item) : leaf;
+  }
+  return finished(children, false);
 }
 
 function wholeMap(values: Shape, value: JsonObject): FieldSet {

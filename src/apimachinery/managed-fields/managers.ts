@@ -76,20 +76,26 @@ export function holdsNothing(fields: FieldSet | undefined): boolean {
   return fields === undefined || isMember(fields);
 }
 
-/** As they stand in an object; undefined where there is nobody. Applied entries first, then by time and name. */
-export function managerEntries(managers: Managers): ManagedFieldsEntry[] | undefined {
+/** As they stand in an object (`share` may give an equal set in the place of each); undefined where there is nobody. Applied entries first, then by time and name. */
+export function managerEntries(
+  managers: Managers,
+  share: (writer: Writer, fields: FieldSet) => FieldSet = (_, fields) => fields,
+): ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
   const sorted = [...managers.values()];
   if (sorted.length > 1) sorted.sort(compareManagers);
-  return sorted.map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
-    ...(manager === '' ? {} : { manager }),
-    operation,
-    apiVersion,
-    ...(time === undefined ? {} : { time }),
-    fieldsType: 'FieldsV1',
-    fieldsV1: fields,
-    ...(subresource === '' ? {} : { subresource }),
-  }));
+  return sorted.map((entry) => {
+    const { manager, operation, apiVersion, time, subresource } = entry;
+    return {
+      ...(manager === '' ? {} : { manager }),
+      operation,
+      apiVersion,
+      ...(time === undefined ? {} : { time }),
+      fieldsType: 'FieldsV1',
+      fieldsV1: share(entry, entry.fields),
+      ...(subresource === '' ? {} : { subresource }),
+    };
+  });
 }
 
 function compareManagers(a: Manager, b: Manager): number {

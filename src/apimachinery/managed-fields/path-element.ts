@@ -16,9 +16,12 @@ export function valueElement(value: unknown): string {
   return `v:${scalarText(value)}`;
 }
 
+/** Texts that JSON writes as they are. */
+const plain = /^[\w .:/@%+-]*$/;
+
 function scalarText(value: unknown): string {
-  const text = JSON.stringify(value);
-  return typeof value === 'string' && /[<>&\u2028\u2029]/.test(value) ? goJson(value) : text;
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return plain.test(value) ? `"${value}"` : goJson(value);
 }
 
 /** One spelling for a step that came from outside; undefined for kinds of steps nobody knows. Throws `Error` for what is no step. */

@@ -149,7 +149,7 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   if (standing) delete next.metadata.resourceVersion;
   const wanted = (config.metadata as JsonObject | undefined)?.resourceVersion;
   if (typeof wanted === 'string' && wanted !== '') next.metadata.resourceVersion = wanted;
-  setOwners(next, outcome.managers);
+  setOwners(operation, next, outcome.managers);
   return next;
 }
 

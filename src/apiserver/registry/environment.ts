@@ -19,6 +19,7 @@ import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
+import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
@@ -80,6 +81,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     log,
     admission: options.admission,
     authorizer: options.authorizer,
+    fieldSets: new FieldSetPool(),
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();

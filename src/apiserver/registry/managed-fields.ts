@@ -5,7 +5,9 @@
 import { builtinSchema } from '../../api/schema.ts';
 import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
+import type { FieldSet } from '../../apimachinery/managed-fields/field-set.ts';
 import {
+  identityOf,
   isReset,
   type Managers,
   managerEntries,
@@ -79,6 +81,7 @@ export function trackCreation(operation: Operation, object: Draft<KubeObject>, o
   const managers = given === undefined || isReset(given) ? nobody : (tryRead(given) ?? nobody);
   const kind = ownedKind(operation);
   setOwners(
+    operation,
     object,
     updateOwnership({
       kind,
@@ -102,6 +105,7 @@ export function trackUpdate(operation: Operation, options: Pick<WriteOptions, 'f
       return;
     }
     setOwners(
+      operation,
       next,
       updateOwnership({
         kind: ownedKind(operation),
@@ -115,8 +119,10 @@ export function trackUpdate(operation: Operation, options: Pick<WriteOptions, 'f
   };
 }
 
-export function setOwners({ metadata }: Draft<KubeObject>, managers: Managers): void {
-  const entries = managerEntries(managers);
+export function setOwners({ kind, environment }: Operation, { metadata }: Draft<KubeObject>, managers: Managers): void {
+  const share = (writer: Writer, fields: FieldSet) =>
+    environment.fieldSets.share(`${kind.name}\0${identityOf(writer)}`, fields);
+  const entries = managerEntries(managers, share);
   if (entries === undefined) delete metadata.managedFields;
   else metadata.managedFields = entries as Draft<ManagedFieldsEntry>[];
 }

@@ -19,6 +19,7 @@ import type { ServedResource, StoredKind } from '../resources.ts';
 import { parseIncludeObject } from '../table/table.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
+import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
 
@@ -29,6 +30,7 @@ export interface RegistryEnvironment {
   readonly log: Log;
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
+  readonly fieldSets: FieldSetPool;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */
