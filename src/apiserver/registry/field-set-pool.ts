@@ -5,7 +5,7 @@
  */
 import type { FieldSet } from '../../apimachinery/managed-fields/field-set.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
-import { deepFreeze } from '../watch-cache/deep-freeze.ts';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 
 const capacity = 2000;
 
