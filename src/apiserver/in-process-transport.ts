@@ -4,12 +4,13 @@
  * macrotask and several at a time, so that a caller cannot starve the server, and behaves as it would over a network.
  */
 
-import { draft } from '../apimachinery/meta.ts';
+import type { KubeObject } from '../apimachinery/meta.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 import { objectMediaType } from './encoding/media-types.ts';
+import { copyObject } from './registry/managed-fields.ts';
 import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame } from './request.ts';
 
 export interface InProcessOptions {
@@ -30,10 +31,12 @@ class InProcessTransport implements Transport {
   readonly #options: InProcessOptions;
   readonly #due: (() => void)[] = [];
   readonly #streams = new Set<AbortController>();
+  readonly #agent: string;
   #closed = false;
 
   constructor(options: InProcessOptions) {
     this.#options = options;
+    this.#agent = agentOf(options.user.name);
   }
 
   async send(request: TransportRequest): Promise<unknown> {
@@ -90,7 +93,7 @@ class InProcessTransport implements Transport {
   }
 
   #requestOf(request: TransportRequest, signal: AbortSignal, body: RequestBody): ApiRequest {
-    const headers: Record<string, string> = { accept: request.accept ?? objectMediaType };
+    const headers: Record<string, string> = { accept: request.accept ?? objectMediaType, 'user-agent': this.#agent };
     if (request.contentType !== undefined) headers['content-type'] = request.contentType;
     return {
       method: request.method,
@@ -104,6 +107,13 @@ class InProcessTransport implements Transport {
       signal,
     };
   }
+}
+
+/** What the component would call itself over a network: managed fields bear this name. */
+function agentOf(user: string): string {
+  if (user.startsWith('system:serviceaccount:kube-system:')) return 'kube-controller-manager';
+  if (user.startsWith('system:node:')) return 'kubelet';
+  return user === 'system:apiserver' ? 'kube-apiserver' : user.slice(user.lastIndexOf(':') + 1);
 }
 
 /** For calls that nobody wants to end early. */
@@ -123,7 +133,7 @@ async function* framesOf(events: WithBatches, signal: AbortSignal) {
 }
 
 function bodyOf({ body }: TransportRequest): RequestBody {
-  return body === undefined ? { kind: 'none' } : { kind: 'value', value: draft(body) };
+  return body === undefined ? { kind: 'none' } : { kind: 'value', value: copyObject(body as KubeObject) };
 }
 
 /** The answer as a client of HTTP would have decoded it; failures are thrown. */

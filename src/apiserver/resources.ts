@@ -28,6 +28,8 @@ export interface StoredKind {
   /** Facts on field selectors of the hub version. */
   readonly selectors: SelectorRow | undefined;
   readonly keepsStatus: boolean;
+  /** Every served version, by apiVersion. */
+  readonly versions: ReadonlyMap<string, ServedResource>;
   /** Values that field selectors compare, under the hub version's names. */
   selectableFields(object: KubeObject): Readonly<Record<string, string>>;
 }
@@ -62,6 +64,7 @@ export class ServedResources {
     const stored = new Map<string, StoredKind>();
     for (const row of rows) {
       const served = serve(row, rows, stored);
+      (served.stored?.versions as Map<string, ServedResource> | undefined)?.set(served.apiVersion, served);
       this.#byKey.set(keyOf(row.group, row.version, row.resource), served);
       this.#versions.add(served.apiVersion);
     }
@@ -131,6 +134,7 @@ function storedKind(row: ResourceRow, rows: readonly ResourceRow[], known: Map<s
     },
     behaviour,
     selectors: selectorsOf(hub),
+    versions: new Map(),
     selectableFields: fieldReader(selectorsOf(hub), hub.namespaced, behaviour),
     keepsStatus: behaviour.keepsStatus ?? hub.subresources.some((subresource) => subresource.name === 'status'),
   };

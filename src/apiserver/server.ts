@@ -123,6 +123,7 @@ class Server implements ApiServer {
     const loopback = this.client(loopbackUser);
     // The security's parts may call the server through the loopback client only after this constructor has returned.
     const security = options.security?.(loopback) ?? {};
+    const authorizer = security.authorizer ?? allowAll;
     const admission = security.admission ?? new AdmissionChain([]);
     this.#environment = environmentOf(apiStore, {
       kinds: this.resources.stored,
@@ -130,6 +131,7 @@ class Server implements ApiServer {
       log,
       random: options.random ?? systemRandom,
       admission: () => admission,
+      authorizer: () => authorizer,
       hooks: options.hooks?.(loopback) ?? new Map(),
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
@@ -142,7 +144,6 @@ class Server implements ApiServer {
     ]);
     const flowControl = inFlightControl(options.inFlight);
     const statistics = new RequestStatistics(clock);
-    const authorizer = security.authorizer ?? allowAll;
     const dispatch: Handler = createDispatcher({
       resources: this.resources,
       environment: this.#environment,

@@ -144,7 +144,7 @@ const mistakes: readonly Mistake[] = [
   {
     name: 'a merge patch with a text where a map should be',
     words: ['patch', 'configmap', 'a', '--type=merge', '-p', '{"data":"x"}'],
-    says: /^The request is invalid: patch: Invalid value: "\{\\"apiVersion\\":\\"v1\\",\\"data\\":\\"x\\",\\"kind\\":\\"ConfigMap\\",\\"metadata\\":\{\\"name\\":\\"a\\",\\"namespace\\":\\"default\\",\\"uid\\":\\"[^"]*\\",\\"resourceVersion\\":\\"\d+\\",\\"creationTimestamp\\":\\"[^"]*\\"\}\}": json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string\n$/,
+    says: /^The request is invalid: patch: Invalid value: "\{\\"apiVersion\\":\\"v1\\",\\"data\\":\\"x\\",\\"kind\\":\\"ConfigMap\\",\\"metadata\\":\{\\"name\\":\\"a\\",\\"namespace\\":\\"default\\",\\"uid\\":\\"[^"]*\\",\\"resourceVersion\\":\\"\d+\\",\\"creationTimestamp\\":\\"[^"]*\\",\\"managedFields\\":\[\{.*\}\]\}\}": json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string\n$/,
   },
   {
     name: 'a JSON patch to what is not there',

@@ -79,6 +79,7 @@ for (const storeName of storeNames) {
         'annotations',
         'creationTimestamp',
         'labels',
+        'managedFields',
         'name',
         'namespace',
         'resourceVersion',

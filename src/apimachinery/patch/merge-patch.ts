@@ -43,13 +43,26 @@ export function createMergePatch(from: JsonObject, to: JsonObject): JsonObject |
 /** Equality of JSON values: order of keys does not count, undefined is as absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]));
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!jsonEqual(a[i], b[i])) return false;
+    return true;
   }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a).filter((key) => a[key] !== undefined);
-  if (keys.length !== Object.keys(b).filter((key) => b[key] !== undefined).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]));
+  return !Array.isArray(b) && fieldsEqual(a as JsonObject, b as JsonObject);
+}
+
+/** Runs on every write, so it makes nothing but the lists of keys. */
+function fieldsEqual(a: JsonObject, b: JsonObject): boolean {
+  let left = 0;
+  for (const key of Object.keys(b)) if (b[key] !== undefined) left++;
+  for (const key of Object.keys(a)) {
+    const value = a[key];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(b, key) || b[key] === undefined || !jsonEqual(value, b[key])) return false;
+    left--;
+  }
+  return left === 0;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -162,10 +162,10 @@ describe('the server on the network', () => {
         /^only the following media types are accepted: application\/json, application\/yaml, application\/vnd\.kubernetes\.protobuf$/,
     },
     {
-      name: 'server-side apply, which is not there yet',
+      name: 'an apply in CBOR',
       method: 'PATCH',
       path: `${collection}/a`,
-      headers: { 'content-type': 'application/apply-patch+yaml' },
+      headers: { 'content-type': 'application/apply-patch+cbor' },
       body: '{}',
       code: 415,
       message: /application\/merge-patch\+json/,

@@ -6,6 +6,7 @@ import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
+import { attachOwners, detachOwners } from './managed-fields.ts';
 import type { Operation } from './operation.ts';
 import { bodyLimitBytes, type WriteOptions } from './write-options.ts';
 
@@ -19,13 +20,14 @@ export async function decodeBody(
   const gvk = { group: expected.group, version: expected.version, kind: expected.kind };
   const { body } = request;
   const codec = builtinCodec();
-  const decoded =
-    body.kind === 'value'
-      ? codec.decodeValue((body.value ?? {}) as object, { expected: gvk, fieldValidation })
-      : await decodeBytes(request, gvk, fieldValidation);
+  const detached = body.kind === 'value' ? detachOwners((body.value ?? {}) as object) : undefined;
+  const decoded = detached
+    ? codec.decodeValue(detached.value, { expected: gvk, fieldValidation })
+    : await decodeBytes(request, gvk, fieldValidation);
   target.warnings.push(...decoded.warnings);
   const object = decoded.object as unknown as Draft<KubeObject>;
   object.metadata ??= {};
+  if (detached) attachOwners(object, detached);
   return object;
 }
 

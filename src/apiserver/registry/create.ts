@@ -8,6 +8,7 @@ import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { decodeResource } from './body.ts';
+import { trackCreation } from './managed-fields.ts';
 import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
 import { admissionAttributes, type Operation, strategyContext } from './operation.ts';
 import { prepareForCreate, validateNew } from './strategy.ts';
@@ -33,11 +34,12 @@ export function replyToWrite(operation: Operation, written: Written, status: num
   return replyWithObject(reply, served, { status, warnings, hub });
 }
 
-/** `object` is in the hub version; it is used up. */
+/** `object` is in the hub version; it is used up. `owned`: its owners are known already. */
 export async function createObject(
   operation: Operation,
   object: Draft<KubeObject>,
   options: WriteOptions,
+  { owned = false }: { readonly owned?: boolean } = {},
 ): Promise<Written> {
   const { kind, info, environment } = operation;
   const { metadata } = object;
@@ -47,6 +49,7 @@ export async function createObject(
   wipeSystemFields(metadata);
   delete metadata.resourceVersion;
   settleNamespace(metadata, kind, info.namespace);
+  if (!owned) trackCreation(operation, object, options);
   const admission = {
     operation: 'CREATE',
     object,

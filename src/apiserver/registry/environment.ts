@@ -9,6 +9,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Store } from '../../storage/store.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { DecodedPool } from '../watch-cache/cache-entry.ts';
@@ -18,6 +19,7 @@ import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
+import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
@@ -30,6 +32,7 @@ export interface EnvironmentOptions<V> {
   readonly random: Random;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
+  readonly authorizer: () => Authorizer;
   /** By resource, as in `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>;
   /** Values written after this revision need not be checked for an older encoding. */
@@ -77,6 +80,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     random,
     log,
     admission: options.admission,
+    authorizer: options.authorizer,
+    fieldSets: new FieldSetPool(),
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();

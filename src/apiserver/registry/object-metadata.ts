@@ -3,7 +3,16 @@
  */
 import { validateAnnotations } from '../../api/metadata-validation.ts';
 import { refused } from '../../api/validation.ts';
-import { type FieldError, type FieldPath, forbidden, invalid, path, required } from '../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  path,
+  required,
+  tooLong,
+} from '../../apimachinery/field-error.ts';
+import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { validateLabels } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject, ObjectMeta, OwnerReference } from '../../apimachinery/meta.ts';
@@ -25,7 +34,6 @@ export function wipeSystemFields(metadata: Draft<ObjectMeta>): void {
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
   metadata.uid = '';
-  delete metadata.managedFields;
 }
 
 export function fillSystemFields(metadata: Draft<ObjectMeta>, now: string, random: Random): void {
@@ -73,6 +81,7 @@ export function validateMetadata(kind: StoredKind, { metadata }: KubeObject): Fi
     ...validateAnnotations(at.child('annotations'), metadata.annotations),
     ...validateOwners(metadata.ownerReferences ?? [], at.child('ownerReferences')),
     ...validateFinalizers(metadata.finalizers ?? [], at.child('finalizers')),
+    ...validateManagers(metadata.managedFields ?? [], at.child('managedFields')),
   ];
 }
 
@@ -131,6 +140,28 @@ function validateOwners(owners: readonly OwnerReference[], at: FieldPath): Field
       errors.push(invalid(at, owners, detail));
     }
     controller = owner;
+  });
+  return errors;
+}
+
+const longestManager = 128;
+const longestSubresource = 256;
+
+function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  entries.forEach(({ operation = '', fieldsType, manager = '', subresource = '' }, index) => {
+    const here = at.index(index);
+    if (operation !== 'Apply' && operation !== 'Update') {
+      errors.push(invalid(here.child('operation'), operation, 'must be `Apply` or `Update`'));
+    }
+    if (fieldsType && fieldsType !== 'FieldsV1') {
+      errors.push(invalid(here.child('fieldsType'), fieldsType, 'must be `FieldsV1`'));
+    }
+    if (Buffer.byteLength(manager) > longestManager) errors.push(tooLong(here.child('manager'), longestManager));
+    else if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(manager)) {
+      errors.push(invalid(here.child('manager'), manager, 'should only contain printable characters'));
+    }
+    if (subresource.length > longestSubresource) errors.push(tooLong(here.child('subresource'), longestSubresource));
   });
   return errors;
 }

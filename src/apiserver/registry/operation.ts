@@ -11,6 +11,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { AdmissionAttributes, Operation as AdmissionOperation } from '../admission/admission.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Output } from '../encoding/negotiation.ts';
 import type { ReplyContext } from '../encoding/replies.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
@@ -18,6 +19,7 @@ import type { ServedResource, StoredKind } from '../resources.ts';
 import { parseIncludeObject } from '../table/table.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
+import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
 
@@ -27,6 +29,8 @@ export interface RegistryEnvironment {
   readonly random: Random;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
+  readonly authorizer: () => Authorizer;
+  readonly fieldSets: FieldSetPool;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */

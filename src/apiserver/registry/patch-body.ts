@@ -27,7 +27,8 @@ import { badRequest, invalid, StatusError, unsupportedMediaType } from '../../ap
 import { builtinCodec } from '../encoding/json.ts';
 import { mediaTypeOf } from '../encoding/media-types.ts';
 import type { ApiRequest } from '../request.ts';
-import { bodyLimitBytes } from './write-options.ts';
+import { attachOwners, detachOwners } from './managed-fields.ts';
+import { applyPatchType, bodyLimitBytes } from './write-options.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -54,17 +55,21 @@ const patchTypes = [
 
 type PatchType = (typeof patchTypes)[number];
 
+/** Those that `readPatch` does not read: server-side apply. */
+const servedPatchTypes = [...patchTypes, applyPatchType] as const;
+
 /** Throws 415. */
-export function checkPatchType({ headers }: Pick<ApiRequest, 'headers'>): PatchType {
+export function checkPatchType({ headers }: Pick<ApiRequest, 'headers'>): PatchType | typeof applyPatchType {
   const mediaType = mediaTypeOf(headers['content-type'] ?? '');
-  const type = patchTypes.find((known) => known === mediaType);
-  if (!type) throw unsupportedMediaType(patchTypes);
+  const type = servedPatchTypes.find((known) => known === mediaType);
+  if (!type) throw unsupportedMediaType(servedPatchTypes);
   return type;
 }
 
 /** Reads the whole body, and nothing of what it means. Throws 413, 415. */
 export async function readPatch(request: ApiRequest, target: PatchTarget): Promise<ApplyPatch> {
   const type = checkPatchType(request);
+  if (type === applyPatchType) throw unsupportedMediaType(patchTypes);
   const { body } = request;
   if (body.kind === 'value') {
     const value = draft(body.value);
@@ -205,7 +210,9 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
   const { expected, fieldValidation, shown } = decoding;
   const lenient = fieldValidation === 'Ignore';
   try {
-    const result = builtinCodec().decodeValue(after as object, {
+    // Owners that the patch did not touch are frozen; they need no second reading.
+    const detached = detachOwners(after as object);
+    const result = builtinCodec().decodeValue(detached.value, {
       expected,
       // What is strict is decided below, with what the patch itself is guilty of.
       fieldValidation: lenient ? 'Ignore' : 'Warn',
@@ -214,7 +221,10 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
     if (fieldValidation === 'Strict' && warnings.length > 0) {
       throw nonsense(shown(), `strict decoding error: ${warnings.join(', ')}`);
     }
-    return { object: result.object as unknown as Draft<KubeObject>, warnings };
+    const object = result.object as unknown as Draft<KubeObject>;
+    object.metadata ??= {};
+    attachOwners(object, detached);
+    return { object, warnings };
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     throw nonsense(shown(), error.cause instanceof Error ? error.cause.message : error.message);

@@ -4,19 +4,20 @@
  */
 
 import type { ApiResponse } from '../request.ts';
+import { serverSideApply } from './apply.ts';
 import { checkIdentity, toHub } from './body.ts';
 import { replyToWrite } from './create.ts';
 import type { Operation } from './operation.ts';
 import { checkPatchType, readPatch } from './patch-body.ts';
 import { updateObject } from './update.ts';
-import { parseWriteOptions } from './write-options.ts';
+import { applyPatchType, parseWriteOptions } from './write-options.ts';
 
 /** Upstream tries this often after losing a race. */
 const raceAttempts = 6;
 
 export async function patch(operation: Operation): Promise<ApiResponse> {
   const { request, resource, warnings } = operation;
-  checkPatchType(request);
+  if (checkPatchType(request) === applyPatchType) return serverSideApply(operation);
   const options = parseWriteOptions(request.query, 'PatchOptions');
   const { row: expected, type } = resource;
   const apply = await readPatch(request, { expected, type, fieldValidation: options.fieldValidation });

@@ -118,7 +118,6 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
     metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
   else delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
-  delete metadata.managedFields;
 }
 
 /** Throws 422 with all errors. */

@@ -5,13 +5,14 @@
  */
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { parseUint64 } from '../../apimachinery/go-number.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
+import { copyObject, sameOwners, type Track, trackUpdate } from './managed-fields.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
@@ -33,11 +34,11 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
   // The draft is used up by the first attempt; only a second one needs another copy.
   let fresh: Draft<KubeObject> | undefined = object;
-  const spare = object.metadata.resourceVersion ? undefined : draft(object as KubeObject);
+  const spare = object.metadata.resourceVersion ? undefined : copyObject(object as KubeObject);
   const { written, created } = await updateObject(operation, options, {
     create: mayCreate ? () => object : undefined,
     make() {
-      const next = fresh ?? (draft(spare ?? (object as KubeObject)) as Draft<KubeObject>);
+      const next = fresh ?? copyObject(spare ?? (object as KubeObject));
       fresh = undefined;
       return next;
     },
@@ -51,6 +52,12 @@ export interface UpdateSteps {
   readonly create?: (() => Draft<KubeObject>) | undefined;
   /** Gives up after so many lost races; without it goes on for as long as the request lives. */
   readonly attempts?: number;
+  /** Before an object is created. Throws to refuse. */
+  readonly beforeCreate?: () => Promise<void>;
+  /** Settles who owns what in the new object; default: an update by the client's field manager. */
+  readonly track?: Track;
+  /** The object to create has its owners. */
+  readonly owned?: boolean;
 }
 
 export async function updateObject(
@@ -60,17 +67,20 @@ export async function updateObject(
 ): Promise<UpdateOutcome> {
   const { storage, info, kind, request } = operation;
   const key = keyOf(operation);
+  const track = steps.track ?? trackUpdate(operation, options);
   let current = await storage.read(key);
   for (let attempt = 1; ; attempt++) {
     request.signal.throwIfAborted();
     if (!current) {
       if (!steps.create) throw notFound(operation.resource.row, info.name);
       const object = steps.create();
+      await steps.beforeCreate?.();
       if (object.metadata.uid) throw otherUid(operation, object.metadata.uid, '');
       delete object.metadata.resourceVersion;
-      return { written: await createObject(operation, object, options), created: true };
+      const { owned = false } = steps;
+      return { written: await createObject(operation, object, options, { owned }), created: true };
     }
-    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current) });
+    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current), track });
     if ('written' in outcome) return { written: outcome.written, created: false };
     if (attempt === steps.attempts) throw conflict(kind.hub, info.name);
     current = outcome.current;
@@ -114,11 +124,12 @@ type Attempt = { readonly written: Written } | { readonly current: CacheEntry | 
 async function attemptUpdate(
   operation: Operation,
   options: WriteOptions,
-  { current, next }: { readonly current: CacheEntry; readonly next: Draft<KubeObject> },
+  { current, next, track }: { readonly current: CacheEntry; readonly next: Draft<KubeObject>; readonly track: Track },
 ): Promise<Attempt> {
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
   checkExpectations(operation, next, current);
+  track(next, previous);
   const admission = { operation: 'UPDATE', object: next, oldObject: previous, name: info.name } as const;
   const attributes = admissionAttributes(operation, { ...admission, dryRun: options.dryRun, options: options.raw });
   if (attributes) {
@@ -156,8 +167,10 @@ async function attemptUpdate(
   }
 }
 
-/** Whether the new object says nothing that is not there already. */
+/** Whether the new object says nothing that is not there already; when its owners last wrote is not a thing to say. */
 function isUnchanged(next: Draft<KubeObject>, current: CacheEntry): boolean {
-  const { resourceVersion: _, ...metadata } = current.object().metadata;
-  return jsonEqual({ ...current.object(), metadata }, next);
+  const object = current.object();
+  const { resourceVersion: _, managedFields: _old, ...metadata } = object.metadata;
+  const { managedFields: _new, ...nextMetadata } = next.metadata;
+  return jsonEqual({ ...object, metadata }, { ...next, metadata: nextMetadata }) && sameOwners(next, object);
 }

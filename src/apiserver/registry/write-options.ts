@@ -7,6 +7,7 @@ import {
   invalid as invalidValue,
   notSupported,
   path,
+  required,
   tooLong,
 } from '../../apimachinery/field-error.ts';
 import type { DeleteOptions } from '../../apimachinery/gen/meta-v1.ts';
@@ -23,6 +24,8 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
+  /** Of an apply: take fields from other managers. */
+  readonly force: boolean;
   /** As admission plugins see them. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
@@ -30,18 +33,25 @@ export interface WriteOptions {
 /** Bodies beyond this are refused, as upstream. */
 export const bodyLimitBytes = 3 * 1024 * 1024;
 
+/** Of server-side apply. */
+export const applyPatchType = 'application/apply-patch+yaml';
+
 const longestFieldManager = 128;
 
 /** Throws 422 with what is wrong. */
 export function parseWriteOptions(
   query: URLSearchParams,
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  as: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'ApplyOptions',
 ): WriteOptions {
+  const applies = as === 'ApplyOptions';
+  const kind = applies ? 'PatchOptions' : as;
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
+  const force = query.get('force');
   const errors: FieldError[] = [];
-  if (kind === 'PatchOptions' && query.has('force'))
+  if (applies && fieldManager === '') errors.push(required(path('fieldManager'), 'is required for apply patch'));
+  if (!applies && kind === 'PatchOptions' && force !== null)
     errors.push(forbidden(path('force'), 'may not be specified for non-apply patch'));
   errors.push(...fieldManagerErrors(fieldManager), ...dryRunErrors(dryRun));
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation)) {
@@ -52,10 +62,12 @@ export function parseWriteOptions(
     dryRun: dryRun.length > 0,
     fieldManager,
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
+    force: applies && force !== null && isTrue(force),
     raw: {
       kind,
       apiVersion: 'meta.k8s.io/v1',
       ...(dryRun.length > 0 ? { dryRun } : {}),
+      ...(applies && force !== null ? { force: isTrue(force) } : {}),
       ...(fieldManager ? { fieldManager } : {}),
       ...(fieldValidation ? { fieldValidation } : {}),
     },

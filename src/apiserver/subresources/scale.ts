@@ -7,16 +7,18 @@ import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import { builtinSchema } from '../../api/schema.ts';
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { type LabelSelector, labelMatcherOf, labelMatcherOfSet } from '../../apimachinery/labels.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest, invalid, notFound } from '../../apimachinery/status.ts';
 import { replyWithObject } from '../encoding/replies.ts';
+import { applyObject, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
+import { copyObject, shapeOfType, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
 import { updateObject } from '../registry/update.ts';
-import { parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
+import { applyPatchType, parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 
@@ -44,7 +46,7 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
-  checkPatchType(operation.request);
+  if (checkPatchType(operation.request) === applyPatchType) return applyScale(operation);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const { fieldValidation } = options;
   const type = builtinSchema().type('autoscaling/v1.Scale');
@@ -53,6 +55,26 @@ export async function patchScale(operation: Operation): Promise<ApiResponse> {
     const before = scaleOf(operation, current.object()) as unknown as Readonly<Record<string, unknown>>;
     return apply(before).object as unknown as Draft<Scale>;
   });
+}
+
+/** To the workload it is an apply of its replicas alone, by a manager of this subresource. */
+async function applyScale(operation: Operation): Promise<ApiResponse> {
+  const { request, warnings, resource, info } = operation;
+  const options = parseWriteOptions(request.query, 'ApplyOptions');
+  const read = await readConfiguration(request, options);
+  const shape = shapeOfType('autoscaling/v1.Scale');
+  const scale = checkedConfiguration(read.config, { row: scaleKind, shape }) as Partial<Scale>;
+  warnings.push(...read.warnings);
+  const { resourceVersion } = scale.metadata ?? {};
+  const config = {
+    apiVersion: resource.apiVersion,
+    kind: resource.row.kind,
+    metadata: { name: scale.metadata?.name ?? info.name, ...(resourceVersion ? { resourceVersion } : {}) },
+    spec: { replicas: scale.spec?.replicas ?? 0 },
+  };
+  validateScale({ metadata: config.metadata, spec: config.spec });
+  const { written } = await applyObject(operation, config, options, { strategies: '' });
+  return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, { warnings });
 }
 
 async function writeScale(
@@ -64,11 +86,12 @@ async function writeScale(
   const whole: Operation = { ...operation, subresource: '' };
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
+    track: trackUpdate(operation, options),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
       validateScale(scale);
-      const next = draft(current.object()) as Draft<Workload>;
+      const next = copyObject(current.object()) as Draft<Workload>;
       next.metadata.resourceVersion = scale.metadata.resourceVersion;
       if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
       next.spec.replicas = scale.spec.replicas ?? 0;
