@@ -3,6 +3,7 @@
  * sandbox and container made by bare CRI calls, in turn with the Pods. API server, kubelet and client are processes of their own; the Pod
  * is bound from the start, so that this is the kubelet's time and not the scheduler's.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { containerdMissing, startContainerd } from '../src/testing/containerd.ts';
 import { busyboxImageArchive } from '../src/testing/oci-image.ts';
 import { Child } from './parts/child.ts';
@@ -15,6 +16,7 @@ import type { StartedServer } from './processes/server.ts';
 const nodeName = 'bench-node';
 const image = 'bench.test/busybox:1';
 const runs = 15;
+const settleMs = 400;
 const podsPath = '/api/v1/namespaces/default/pods';
 const base: Figure = {
   name: 'pod-start',
@@ -55,10 +57,13 @@ async function measure(): Promise<void> {
       const podMs = runningMs - beganMs;
       const times = await kubelet.ask<RuntimeTimes>({ kind: 'last' });
       const inside = sum(times);
+      await sleep(settleMs);
       const bare = sum(await kubelet.ask<RuntimeTimes>({ kind: 'bare', name: `bare-${run + 2}` }));
       const gone = watch.until(name, (pod) => pod === undefined);
       await expect(ask(session, `${podsPath}/${name}?gracePeriodSeconds=1`, { method: 'DELETE' }));
       await gone;
+      // The runtime still removes what the Pod left.
+      await sleep(settleMs);
       // The first ones warm up images, caches and code.
       if (run < 0) continue;
       podsMs.push(podMs);

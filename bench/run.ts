@@ -30,6 +30,7 @@ if (unknown.length > 0) {
   process.stderr.write(`no such benchmark: ${unknown.join(', ')}. There are: ${programs.join(', ')}\n`);
   process.exit(2);
 }
+const headings = ['what', 'measured', 'design', 'reached', 'besides'];
 if (values.json) writeFileSync(values.json, '');
 const figures: Measured[] = [];
 let failed = false;
@@ -59,8 +60,6 @@ function output(name: string): Promise<string | undefined> {
   });
   return new Promise((resolve) => child.once('close', (code) => resolve(code === 0 ? text.trim() : undefined)));
 }
-
-const headings = ['what', 'measured', 'design', 'reached', 'besides'];
 
 function rows(measured: readonly Measured[]): string[][] {
   return measured.map(({ what, figure, unit, target, better, reached, note, rival }) => [
