@@ -122,7 +122,8 @@ function storedKind(row: ResourceRow, rows: readonly ResourceRow[], known: Map<s
   const sharing = rows.filter((other) => other.storagePrefix === row.storagePrefix);
   const hub = sharing.find((other) => apiVersionOf(other) === row.storageVersion) ?? sharing[0]!;
   const schema = builtinSchema();
-  const behaviour = behaviourOf(hub);
+  const behaviour = once(() => behaviourOf(hub));
+  const selectableFields = once(() => fieldReader(selectorsOf(hub), hub.namespaced, behaviour()));
   const kind: StoredKind = {
     name: groupResource(hub),
     prefix,
@@ -132,11 +133,15 @@ function storedKind(row: ResourceRow, rows: readonly ResourceRow[], known: Map<s
     get type() {
       return schema.type(hub.type);
     },
-    behaviour,
+    get behaviour() {
+      return behaviour();
+    },
     selectors: selectorsOf(hub),
     versions: new Map(),
-    selectableFields: fieldReader(selectorsOf(hub), hub.namespaced, behaviour),
-    keepsStatus: behaviour.keepsStatus ?? hub.subresources.some((subresource) => subresource.name === 'status'),
+    selectableFields: (object) => selectableFields()(object),
+    get keepsStatus() {
+      return behaviour().keepsStatus ?? hub.subresources.some((subresource) => subresource.name === 'status');
+    },
   };
   known.set(prefix, kind);
   return kind;
@@ -164,4 +169,13 @@ function enabledResources({ runtimeConfig = {}, featureGates = {} }: ResourceCon
     const gated = row.gate === undefined || (featureGates[row.gate] ?? defaultGates.get(row.gate) ?? false);
     return enabled && gated;
   });
+}
+
+/** What needs a kind's code is worked out when it is first asked for: see `behaviours.ts`. */
+function once<T>(compute: () => T): () => T {
+  let memo: { readonly value: T } | undefined;
+  return () => {
+    memo ??= { value: compute() };
+    return memo.value;
+  };
 }

@@ -53,12 +53,11 @@ export interface KindStorageOptions<V> {
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
   const { kind, store, form, cache } = options;
-  const ttlSeconds = options.ttlSeconds ?? kind.behaviour.ttlSeconds;
-
   const write = async (key: string, object: KubeObject, expected: number): Promise<WriteResult> => {
     const bare = deepFreeze(withoutRevision(object));
     const value = form.toStored(kind, bare);
     cache.lend(value, bare);
+    const ttlSeconds = options.ttlSeconds ?? kind.behaviour.ttlSeconds;
     try {
       const result = await store.put(key, value, { expected, ttlSeconds });
       if (!result.ok) return { ok: false, current: result.current && cache.entryOf(result.current) };
