@@ -372,3 +372,61 @@ test('who may patch but not create is refused a creation by apply', async () => 
     await opened.close();
   }
 });
+
+describe('the body of an apply', () => {
+  const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n';
+  const repeated = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"1","a":"2"}}';
+  const cases: { name: string; body: string; validation?: string; code: number; message?: RegExp; warning?: RegExp }[] =
+    [
+      { name: 'YAML', body: `${text}data: {a: "1"}`, code: 201 },
+      { name: 'JSON', body: repeated.replace('"a":"1",', ''), code: 201 },
+      {
+        name: 'no YAML',
+        body: 'a: [',
+        code: 400,
+        message: /^error decoding patch: error converting YAML to JSON: yaml: /,
+      },
+      {
+        name: 'a list',
+        body: '[]',
+        code: 400,
+        message: /json: cannot unmarshal array into Go value of type map\[string\]interface \{\}$/,
+      },
+      { name: 'nothing', body: '', code: 400, message: /^invalid object type: \/, Kind=$/ },
+      {
+        name: 'a key twice, strictly',
+        body: repeated,
+        validation: 'Strict',
+        code: 400,
+        message: /^error strict decoding patch: error converting YAML to JSON: .*key "a" already set in map$/s,
+      },
+      { name: 'a key twice', body: repeated, code: 201, warning: /already set in map/ },
+      { name: 'a key twice, never mind', body: repeated, validation: 'Ignore', code: 201 },
+    ];
+  for (const { name, body: sent, validation, code, message, warning } of cases) {
+    test(name, async () => {
+      const opened = await openServerWithDefault();
+      try {
+        const response = await opened.server.handle({
+          method: 'PATCH',
+          path: '/api/v1/namespaces/default/configmaps/x',
+          query: new URLSearchParams({ fieldManager: 'm', ...(validation ? { fieldValidation: validation } : {}) }),
+          headers: { 'content-type': 'application/apply-patch+yaml' },
+          body: { kind: 'bytes', read: async () => Buffer.from(sent) },
+          remoteAddress: '',
+          clientCertificates: [],
+          user: { name: 'admin', groups: [] },
+          signal: new AbortController().signal,
+        });
+        assert.equal(response.status, code);
+        if (warning) assert.match(response.headers.warning ?? '', warning);
+        else assert.equal(response.headers.warning, undefined);
+        const { body: answer } = response;
+        const json = answer.kind === 'bytes' ? Buffer.concat(answer.chunks).toString() : JSON.stringify(answer);
+        if (message) assert.match((JSON.parse(json).object ?? JSON.parse(json)).message, message);
+      } finally {
+        await opened.close();
+      }
+    });
+  }
+});

@@ -20,6 +20,7 @@ import { dns1123Label, immutableMessage, nameIsDnsSubdomain, qualifiedName } fro
 import { badRequest } from '../../apimachinery/status.ts';
 import { type Random, randomSuffix } from '../../base/random.ts';
 import type { StoredKind } from '../resources.ts';
+import { fieldManagerErrors } from './write-options.ts';
 
 /** Finalizers of the garbage collector. */
 export const orphanFinalizer = 'orphan';
@@ -144,7 +145,6 @@ function validateOwners(owners: readonly OwnerReference[], at: FieldPath): Field
   return errors;
 }
 
-const longestManager = 128;
 const longestSubresource = 256;
 
 function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath): FieldError[] {
@@ -157,10 +157,7 @@ function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath)
     if (fieldsType && fieldsType !== 'FieldsV1') {
       errors.push(invalid(here.child('fieldsType'), fieldsType, 'must be `FieldsV1`'));
     }
-    if (Buffer.byteLength(manager) > longestManager) errors.push(tooLong(here.child('manager'), longestManager));
-    else if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(manager)) {
-      errors.push(invalid(here.child('manager'), manager, 'should only contain printable characters'));
-    }
+    errors.push(...fieldManagerErrors(manager, here.child('manager')));
     if (subresource.length > longestSubresource) errors.push(tooLong(here.child('subresource'), longestSubresource));
   });
   return errors;

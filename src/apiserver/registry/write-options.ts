@@ -3,6 +3,7 @@
 import { decodeUntyped, type FieldValidation } from '../../apimachinery/codec.ts';
 import {
   type FieldError,
+  type FieldPath,
   forbidden,
   invalid as invalidValue,
   notSupported,
@@ -74,8 +75,8 @@ export function parseWriteOptions(
   };
 }
 
-function fieldManagerErrors(manager: string): FieldError[] {
-  const at = path('fieldManager');
+/** What is wrong with the name of a field manager. */
+export function fieldManagerErrors(manager: string, at: FieldPath = path('fieldManager')): FieldError[] {
   const errors: FieldError[] = [];
   if (Buffer.byteLength(manager) > longestFieldManager) errors.push(tooLong(at, longestFieldManager));
   let position = 0;
