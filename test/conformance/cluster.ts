@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { namespaces } from '../../src/api/gen/core-v1.ts';
-import type { KubeObject } from '../../src/apimachinery/meta.ts';
+import { type KubeObject, keyOf } from '../../src/apimachinery/meta.ts';
 import type { ResourceType } from '../../src/apimachinery/resource.ts';
 import { systemClock, withTimeout } from '../../src/base/clock.ts';
 import {
@@ -134,6 +134,30 @@ export async function when<T extends KubeObject>(
     return last;
   } catch (cause) {
     throw new Error(`${type.resource} ${ref.name} is not what it should be: ${JSON.stringify(last)}`, { cause });
+  }
+}
+
+/** Waits until the selected objects together are as they should be. */
+export async function whenAll<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  selection: Pick<WatchOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>,
+  right: (objects: readonly T[]) => boolean,
+): Promise<readonly T[]> {
+  const { items, resourceVersion } = await client.list(type, selection);
+  const present = new Map(items.map((object) => [keyOf(object), object]));
+  using changes = await follow(client, type, { ...selection, resourceVersion });
+  try {
+    while (!right([...present.values()])) {
+      const event = await changes.next();
+      if (event.type === 'DELETED') present.delete(keyOf(event.object));
+      else present.set(keyOf(event.object), event.object);
+    }
+    return [...present.values()];
+  } catch (cause) {
+    throw new Error(`${type.resource} are not what they should be: ${JSON.stringify([...present.values()])}`, {
+      cause,
+    });
   }
 }
 
