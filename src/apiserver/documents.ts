@@ -1,8 +1,8 @@
 /**
- * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made on first use; OpenAPI's
- * code is not even loaded before. Clients that know a document's ETag are told that it has not changed.
+ * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made, and their
+ * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
-import { Discovery } from './discovery/discovery.ts';
+import type { Discovery } from './discovery/discovery.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler } from './request.ts';
@@ -23,7 +23,7 @@ export interface DocumentsOptions {
 
 export class ServerDocuments {
   readonly #options: DocumentsOptions;
-  #discovery: Discovery | undefined;
+  #discovery: Promise<Discovery> | undefined;
   #openApi: Promise<OpenApi> | undefined;
 
   constructor(options: DocumentsOptions) {
@@ -37,12 +37,15 @@ export class ServerDocuments {
     return undefined;
   }
 
-  #discoveryHandler(path: string): Handler | undefined {
-    const { resources, serverAddress } = this.#options;
-    this.#discovery ??= new Discovery({ resources: resources.rows(), serverAddress });
-    const discovery = this.#discovery;
-    if (!discovery.document(path, undefined)) return undefined;
-    return async (request) => documentResponse(request, discovery.document(path, request.headers.accept)!);
+  #discoveryHandler(path: string): Handler {
+    return async (request, info) => {
+      const { resources, serverAddress } = this.#options;
+      this.#discovery ??= import('./discovery/discovery.ts').then(
+        ({ Discovery }) => new Discovery({ resources: resources.rows(), serverAddress }),
+      );
+      const document = (await this.#discovery).document(path, request.headers.accept);
+      return document ? documentResponse(request, document) : notFoundPage(request, info);
+    };
   }
 
   #openApiHandler(path: string): Handler {

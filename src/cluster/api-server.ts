@@ -6,9 +6,10 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
-import { createAuthentication } from '../apiserver/authentication/authentication.ts';
+import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
+import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
 import type { InFlightLimits } from '../apiserver/flow-control.ts';
 import {
   type ApiServer,
@@ -22,7 +23,7 @@ import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-conne
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
-import { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -39,7 +40,8 @@ export interface ApiServerTrust {
   readonly tokens: TokenSigner;
   /** `--service-account-issuer`. */
   readonly issuer: string;
-  readonly frontProxyCaPem?: string | undefined;
+  /** Proxies that tell by headers who is asking; absent: none is believed. */
+  readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
 
 export interface ComposedApiServerOptions {
@@ -68,6 +70,8 @@ export interface ComposedApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
+  /** How long after the server is ready its less urgent objects come; default: at once. */
+  readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
 }
@@ -111,7 +115,8 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
       ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
     },
     serviceCidrs: options.serviceCidrs,
-    trust: { clientCa: trust.clientCaPem },
+    settleAfterMs: options.headStartMs,
+    trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
   const close = async () => {
@@ -153,14 +158,15 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     inFlight: options.inFlight,
     eventTtlSeconds: options.eventTtlSeconds,
     hooks: (client) => {
-      const allocator = new ServiceAllocator({
-        client,
-        random,
-        log,
-        serviceCidrs: options.serviceCidrs,
-        nodePortRange: options.nodePortRange,
-      });
-      return new Map([['services', serviceHooks(allocator)]]);
+      const { serviceCidrs, nodePortRange } = options;
+      let allocator: Promise<ServiceAllocator> | undefined;
+      const allocatorOnce = () => {
+        allocator ??= import('../apiserver/services/service-allocator.ts').then(
+          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+        );
+        return allocator;
+      };
+      return new Map([['services', serviceHooks(allocatorOnce)]]);
     },
     security: (client) => {
       const informers = informerSet({ client, clock, random, log, signal });
@@ -170,6 +176,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clock,
         log,
         clientCa: () => trust.clientCaPem,
+        requestHeader: trust.requestHeader,
         tokenSigner: trust.tokens,
         issuers: [trust.issuer],
         apiAudiences: [trust.issuer],
@@ -211,6 +218,13 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {
+  return {
+    clientCa: clientCaPem,
+    ...(requestHeader ? { requestHeader: { ...requestHeader, ca: requestHeader.ca() } } : {}),
+  };
 }
 
 /** The address that the `kubernetes` Service gets: the first one of the range after the network's own. */

@@ -158,7 +158,7 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     async ({ runResourceQuotaController }, context, { quotaEvaluator, workers }) => {
       if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
       await runResourceQuotaController(context, {
-        evaluator: quotaEvaluator,
+        evaluator: await quotaEvaluator(),
         workers: workers?.['resourcequota-controller'],
       });
     },
