@@ -3,8 +3,8 @@
  *
  * `id` is unique within an expression but for copies that a macro makes of its argument; `offset` counts code points
  * from the start of the source, for messages. Worked example: `self.x.all(v, v > 0)` is a comprehension over a select
- * of `x` from the identifier `self`, that binds `v`, accumulates in `@result` from true, and steps by
- * `_&&_(@result, _>_(v, 0))`.
+ * of `x` from the identifier `self`, that binds `v`, accumulates in `__result__` from true, and steps by
+ * `_&&_(__result__, _>_(v, 0))`.
  */
 import type { CelValue } from './values.ts';
 
@@ -94,11 +94,8 @@ export type Expression =
   | ObjectLiteral
   | Comprehension;
 
-/** The accumulator of macros; no source text can name it. */
-export const accumulatorName = '@result';
-
-/** What the accumulator used to be called: no variable of a macro may be. */
-export const formerAccumulatorName = '__result__';
+/** The accumulator of macros. No variable of a macro may have its name. */
+export const accumulatorName = '__result__';
 
 /** The variable of a comprehension that runs no loop but only binds its accumulator (`cel.bind`, `optMap`). */
 export const unusedVariableName = '#unused';
