@@ -124,7 +124,7 @@ class Server implements ApiServer {
     const authorizer = security.authorizer ?? allowAll;
     const admission = security.admission ?? new AdmissionChain([]);
     this.#environment = environmentOf(apiStore, {
-      kinds: this.resources.stored,
+      resources: this.resources,
       clock,
       log,
       random: options.random ?? systemRandom,

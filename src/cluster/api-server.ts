@@ -31,6 +31,7 @@ import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
+import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
 
 export interface ApiServerTrust {
@@ -119,6 +120,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
+  void bootstrap.settled.then(() => repairAddresses({ client: loopback, clock, random, log, signal: stopping.signal }));
   const close = async () => {
     await end();
     await http.close();
@@ -130,6 +132,15 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     throw error;
   }
   return { server, http, loopback, port, bootstrap, close };
+}
+
+/** Later than the start: there is nothing to mend in a server's first moments. Never rejects. */
+async function repairAddresses(parts: Parameters<typeof componentContext>[0]): Promise<void> {
+  if (parts.signal.aborted) return;
+  const { runAddressRepair } = await import('../apiserver/services/address-repair.ts');
+  await runAddressRepair(componentContext(parts)).catch((error: unknown) => {
+    if (!parts.signal.aborted) parts.log.error('addresses of services are not repaired', { error: String(error) });
+  });
 }
 
 /** Rejects when the store cannot be read or an address cannot be had; nothing listens then. */

@@ -105,10 +105,16 @@ async function settle(options: BootstrapOptions): Promise<void> {
     };
     void repeat(() => lease.collectExpired(), collecting);
   }
+  // The Service's address comes from the range.
+  const addresses = async () => {
+    await always('service cidr', serviceEveryMs, () =>
+      ensureServiceCidr(client, { cidrs: serviceCidrs, nowMs: clock.now() }),
+    );
+    await always('kubernetes service', serviceEveryMs, () => ensureKubernetesService(client, options.service));
+  };
   await Promise.all([
-    always('kubernetes service', serviceEveryMs, () => ensureKubernetesService(client, options.service)),
+    addresses(),
     once('flow control', () => ensureFlowControl(client, flowControlObjects())),
-    once('service cidr', () => ensureServiceCidr(client, { cidrs: serviceCidrs, nowMs: clock.now() })),
     once('legacy token tracking', () => ensureLegacyTokenTracking(client, clock.now())),
     ...(trust ? [once('client trust', () => ensureClientTrust(client, trust()))] : []),
     ...(lease ? [always('identity lease', identityLeaseRenewMs, () => lease.renew())] : []),

@@ -2,7 +2,7 @@
  * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
  * finding something, and its way of refusing a method.
  */
-import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
+import { genericServerResponse, methodNotSupported, notFound } from '../../apimachinery/status.ts';
 import { onFirstCall } from '../../base/lazy-module.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
@@ -50,11 +50,14 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     // Proxies hand on whatever method they are called with.
     if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
     if (handler) return withDeprecation(resource, await handler(request, info));
-    const run = operations.get(key)?.[info.verb] ?? registryVerb(info);
+    const own = resource.custom ? resource.custom.operations[info.subresource] : operations.get(key);
+    const run = own?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
     const output = negotiate(request, {
       transforms: info.subresource === '' || updatedParts.has(info.subresource),
       stream: info.verb === 'watch',
+      // A deletion answers with a Status, a scale with a Scale.
+      protobuf: resource.codec.protobuf !== undefined || own !== undefined || info.verb === 'delete',
     });
     return withDeprecation(resource, await run(createOperation(environment, { request, info, resource, output })));
   };
@@ -82,8 +85,10 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   const missing = () => genericServerResponse({ code: 404, method: request.method });
   if (info.subresource !== '') {
     const subresource = subresourceOf(resource, info.subresource);
-    if (!subresource) throw missing();
-    if (!subresource.verbs.includes(info.verb)) throw refusedMethod(request);
+    if (!subresource) throw resource.custom ? notFound(row, info.name) : missing();
+    if (!subresource.verbs.includes(info.verb)) {
+      throw resource.custom ? methodNotSupported(row, info.verb) : refusedMethod(request);
+    }
   }
   const named = info.name !== '' && info.verb !== 'list' && info.verb !== 'watch' && info.verb !== 'deletecollection';
   const ofNamespace = row.resource === 'namespaces' && row.group === '';
