@@ -17,6 +17,8 @@ export interface EmbeddedOptions {
   readonly port?: number;
   /** Default: errors on stderr, such as a component that failed and is started again. */
   readonly log?: Log;
+  /** By which nodes and Pods would reach the API server; default none, and then the Service `kubernetes` has no endpoints. */
+  readonly advertiseAddress?: string;
   /** Which controllers run, as in `--controllers`; default all. */
   readonly controllers?: readonly string[];
   /** Default true. */
@@ -52,6 +54,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedC
     listen: [{ host: '127.0.0.1', port: options.port ?? 0 }],
     serviceCidrs: ['10.96.0.0/16'],
     clusterCidrs: ['10.244.0.0/16'],
+    ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
     ...(options.controllers ? { controllers: options.controllers } : {}),
     ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
     ...(options.runtimeConfig ? { runtimeConfig: options.runtimeConfig } : {}),
