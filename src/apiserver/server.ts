@@ -13,6 +13,7 @@ import type { Client } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
 import type { Store } from '../storage/store.ts';
 import { AdmissionChain } from './admission/chain.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
@@ -25,7 +26,7 @@ import { createPipeline } from './pipeline.ts';
 import { createDispatcher } from './registry/dispatch.ts';
 import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
-import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
+import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { trustStored } from './stored-encoding.ts';
 import { builtinOperations } from './subresources/operations.ts';
@@ -62,7 +63,8 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. Its owner's to close, after the server. */
+  readonly auditor?: Auditor | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -167,7 +169,9 @@ class Server implements ApiServer {
       observer: statistics,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
-      audit: options.audit,
+      auditor: options.auditor,
+      clock,
+      random: options.random ?? systemRandom,
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);

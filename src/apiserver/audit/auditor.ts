@@ -23,6 +23,13 @@ export interface KnownRequest {
   readonly receivedAtMs: number;
 }
 
+export interface Trailed {
+  readonly trail: RequestTrail;
+  readonly request: ApiRequest;
+  /** Watches, streams and proxies. */
+  readonly longRunning: boolean;
+}
+
 export class Auditor {
   readonly #options: AuditorOptions;
 
@@ -38,23 +45,28 @@ export class Auditor {
   }
 
   /** A request from somebody unknown. */
-  async refused(known: Omit<KnownRequest, 'user'>, status: Status): Promise<void> {
-    const trail = this.#trail({ ...known, user: { name: '' } });
-    trail?.responded(status.code ?? 401, { metadata: {}, message: attempted(known.request) });
+  async refused(known: Omit<KnownRequest, 'user'>, code: number): Promise<void> {
+    const trail = this.#trail({ ...known, user: { name: '', groups: [] } });
+    trail?.responded(code, { metadata: {}, message: attempted(known.request) });
     await trail?.tell('ResponseStarted');
   }
 
   /** The response, whose body ends the trail where it is still to be sent. */
-  async finish(trail: RequestTrail, response: ApiResponse, longRunning: boolean): Promise<ApiResponse> {
+  async finish({ trail, request, longRunning }: Trailed, response: ApiResponse): Promise<ApiResponse> {
     const { body, status } = response;
     trail.responded(body.kind === 'taken' ? 101 : status, failureIn(body));
     if (longRunning) await trail.tell('ResponseStarted');
     const complete = async () => void (await trail.tell('ResponseComplete'));
     if (body.kind === 'watch') return { ...response, body: { ...body, events: thenDo(body.events, complete) } };
     if (body.kind === 'stream') {
-      const told = trail.tellsResponse && !longRunning && isJson(response);
-      const chunks = told ? collected(body.chunks, trail) : body.chunks;
+      const told = trail.tellsResponse && !longRunning;
+      if (told && body.object) trail.responseObject(body.object());
+      const chunks = told && isJson(response) ? collected(body.chunks, trail) : body.chunks;
       return { ...response, body: { ...body, chunks: thenDo(chunks, complete) } };
+    }
+    if (body.kind === 'taken') {
+      request.upgrade?.socket.once('close', () => void complete());
+      return response;
     }
     if (trail.tellsResponse) tellObject(trail, response);
     await complete();

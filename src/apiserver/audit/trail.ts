@@ -84,7 +84,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   requestPatch(text: string): void {
-    if (this.tellsRequest) this.#requestObject = text;
+    if (this.tellsRequest) this.#requestObject = oneLine(text);
   }
 
   annotate(key: string, value: string, level: AuditLevel = 'Metadata'): void {
@@ -104,7 +104,7 @@ export class RequestTrail implements AuditTrail {
   /** The same from a JSON text. */
   responseText(text: string): void {
     if (this.#parts.scope.omitManagedFields) this.responseObject(JSON.parse(text));
-    else this.#responseObject = text.trimEnd();
+    else this.#responseObject = oneLine(text.trimEnd());
   }
 
   /** Rejects with 500 when a sink that must not miss anything has missed the request. */
@@ -145,6 +145,15 @@ export class RequestTrail implements AuditTrail {
 
   #shown(object: unknown): unknown {
     return this.#parts.scope.omitManagedFields ? withoutManagedFields(object) : object;
+  }
+}
+
+/** An event is a line. What is no JSON at all stands in it as a string. */
+function oneLine(json: string): string {
+  try {
+    return json.includes('\n') || !json.startsWith('{') ? JSON.stringify(JSON.parse(json)) : json;
+  } catch {
+    return JSON.stringify(json);
   }
 }
 

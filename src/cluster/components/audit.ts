@@ -17,12 +17,11 @@ import {
   unionSink,
 } from '../../apiserver/audit/sink.ts';
 import { webhookSink } from '../../apiserver/audit/webhook-sink.ts';
-import { WebhookClients } from '../../apiserver/webhook-client/webhook-clients.ts';
-import type { Client } from '../../client/client.ts';
+import { serverWebhook } from '../../apiserver/webhook-client/webhook-clients.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
-import { webhookServer } from './connection.ts';
+import { kubeconfigOptions } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
@@ -30,12 +29,14 @@ type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
 const megabyte = 1024 * 1024;
 
 /** Undefined when the flags ask for none. Throws `CommandError`. */
-export async function auditorFrom(given: GivenFlags, parts: Parts, client: Pick<Client, 'get'>): Promise<Auditor | undefined> {
+export async function auditorFrom(given: GivenFlags, parts: Parts): Promise<Auditor | undefined> {
   const policyPath = given.optionalText('audit-policy-file');
-  const sinks = [logSinkFrom(given, parts), await webhookSinkFrom(given, parts, client)].filter((sink) => sink !== undefined);
+  const sinks = [logSinkFrom(given, parts), await webhookSinkFrom(given, parts)].filter((sink) => sink !== undefined);
   if (policyPath === undefined || sinks.length === 0) {
     if (policyPath !== undefined || sinks.length > 0)
-      parts.log.warn('nothing is audited: that needs --audit-policy-file, and --audit-log-path or --audit-webhook-config-file');
+      parts.log.warn(
+        'nothing is audited: that needs --audit-policy-file, and --audit-log-path or --audit-webhook-config-file',
+      );
     return undefined;
   }
   const sink = sinks.length === 1 ? sinks[0]! : unionSink(sinks);
@@ -86,19 +87,19 @@ function openLog(path: string, options: Omit<Parameters<typeof rotatingFile>[0],
   }
 }
 
-async function webhookSinkFrom(given: GivenFlags, parts: Parts, client: Pick<Client, 'get'>): Promise<AuditSink | undefined> {
+async function webhookSinkFrom(given: GivenFlags, parts: Parts): Promise<AuditSink | undefined> {
   const path = given.optionalText('audit-webhook-config-file');
   const initialBackoffMs = given.milliseconds('audit-webhook-initial-backoff');
   const settings = modeFrom(given, 'audit-webhook', parts);
   if (path === undefined) return undefined;
-  const clients = new WebhookClients({ clock: parts.clock, client });
-  const webhook = clients.ofServer(await webhookServer(path, '--audit-webhook-config-file'));
+  const server = await kubeconfigOptions(path, { flag: '--audit-webhook-config-file', clock: parts.clock });
+  const { webhook, close } = serverWebhook(server, parts);
   const sink = webhookSink(webhook, { ...parts, initialBackoffMs });
   const closing: AuditSink = {
     process: (events) => sink.process(events),
     async close() {
       await sink.close();
-      clients.close();
+      close();
     },
   };
   return settings(closing, true);
