@@ -3,13 +3,11 @@
  * controller that needs something it was not given (keys, address ranges) does not start and says so; one that fails ends the
  * manager, since a cluster that silently lacks a loop is worse than one that restarts it.
  */
+import { sleep } from '../base/clock.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { controllerRows } from './gen/controllers.ts';
 import { implementations } from './implementations.ts';
 import type { ControllerManagerOptions } from './options.ts';
-
-export { nodeCertificateBindings, servingApproverRole } from './certificatesigningrequest/rights.ts';
-export { type ControllerManagerOptions, controllerManagerFlags, controllerManagerOptions } from './options.ts';
 
 export interface ControllerEntry {
   readonly name: string;
@@ -59,8 +57,8 @@ const firstControllers: readonly string[] = [
 ];
 
 /**
- * Runs the enabled controllers until the context's signal is aborted. They are loaded and started one after the other, with room for
- * requests in between.
+ * Runs the enabled controllers until the context's signal is aborted. After the first ones' head start the others are loaded and started
+ * one after the other, with room for requests in between.
  */
 export async function runControllerManager(
   context: ComponentContext,
@@ -86,6 +84,7 @@ export async function runControllerManager(
     running.push(ended);
   };
   enabled.filter(isFirst).forEach(run);
+  await sleep(context.clock, options.headStartMs ?? 0, context.signal).catch(() => {});
   for (const entry of enabled) {
     if (isFirst(entry)) continue;
     await new Promise<void>((resolve) => context.clock.soon(resolve));
