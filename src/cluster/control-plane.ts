@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
-import { runControllerManager } from '../controllers/controllers.ts';
+import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
@@ -95,6 +95,7 @@ const frontProxyHeaders = {
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, random, log } = options;
+  checkControllers(options.controllers ?? []);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
   const serving = pki.apiServer(options.hostname ? [options.hostname] : [], [

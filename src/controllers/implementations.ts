@@ -144,6 +144,11 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
       (module) => module.runPersistentVolumeProtectionController,
     ),
   ),
+  plain('volumeattributesclass-protection-controller', 'volumeattributesclass-protection-controller', () =>
+    import('./volumeattributesclass-protection/volumeattributesclass-protection-controller.ts').then(
+      (module) => module.runVolumeAttributesClassProtectionController,
+    ),
+  ),
   of(
     'horizontal-pod-autoscaler-controller',
     'horizontal-pod-autoscaler',
