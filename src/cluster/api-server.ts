@@ -220,6 +220,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         log,
         kubelet: options.kubelet,
         authorizer: () => authorizer,
+        admission: () => admission,
       });
       return {
         authenticate: (request) => authentication.authenticate(request),
