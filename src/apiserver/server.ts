@@ -6,6 +6,7 @@
 
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { Clock } from '../base/clock.ts';
+import { onFirstCall } from '../base/lazy-module.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -15,12 +16,10 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
-import { componentStatusesHandler } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
 import { inProcessTransport } from './in-process-transport.ts';
-import { metricsHandler } from './metrics/metrics-page.ts';
 import { RequestStatistics } from './metrics/request-observer.ts';
 import { createPipeline } from './pipeline.ts';
 import { createDispatcher } from './registry/dispatch.ts';
@@ -29,7 +28,6 @@ import type { ResourceHooks } from './registry/resource-hooks.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { trustStored } from './stored-encoding.ts';
-import { bindingsHandler } from './subresources/bindings.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
 import { jsonForm, objectForm } from './watch-cache/object-form.ts';
@@ -126,7 +124,7 @@ class Server implements ApiServer {
     const authorizer = security.authorizer ?? allowAll;
     const admission = security.admission ?? new AdmissionChain([]);
     this.#environment = environmentOf(apiStore, {
-      kinds: this.resources.stored,
+      resources: this.resources,
       clock,
       log,
       random: options.random ?? systemRandom,
@@ -138,8 +136,20 @@ class Server implements ApiServer {
     });
     const storeOpen = async () => void (await apiStore.store.size());
     this.#handlers = new Map<string, Handler>([
-      ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
-      ['/v1/componentstatuses', componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock })],
+      [
+        '/v1/bindings',
+        onFirstCall(async () => {
+          const { bindingsHandler } = await import('./subresources/bindings.ts');
+          return bindingsHandler((request, info) => dispatch(request, info));
+        }),
+      ],
+      [
+        '/v1/componentstatuses',
+        onFirstCall(async () => {
+          const { componentStatusesHandler } = await import('./component-statuses.ts');
+          return componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock });
+        }),
+      ],
       ...(security.handlers ?? []),
     ]);
     const flowControl = inFlightControl(options.inFlight);
@@ -174,7 +184,10 @@ class Server implements ApiServer {
     this.#paths.set('/version', versionHandler);
     this.#paths.set(
       '/metrics',
-      metricsHandler({ statistics, flowControl, storages: () => this.#environment.storages() }),
+      onFirstCall(async () => {
+        const { metricsHandler } = await import('./metrics/metrics-page.ts');
+        return metricsHandler({ statistics, flowControl, storages: () => this.#environment.storages() });
+      }),
     );
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
