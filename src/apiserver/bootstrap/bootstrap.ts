@@ -47,6 +47,7 @@ export interface Bootstrap {
 const readyTimeoutMs = 30_000;
 const namespacesEveryMs = 60_000;
 const serviceEveryMs = 10_000;
+const flowControlEveryMs = 60_000;
 
 export function startBootstrap(options: BootstrapOptions): Bootstrap {
   const ready = prepare(options);
@@ -102,7 +103,7 @@ async function settle(options: BootstrapOptions): Promise<void> {
   }
   await Promise.all([
     always('kubernetes service', serviceEveryMs, () => ensureKubernetesService(client, options.service)),
-    once('flow control', () => ensureFlowControl(client, flowControlObjects())),
+    always('flow control', flowControlEveryMs, () => ensureFlowControl(client, flowControlObjects())),
     once('service cidr', () => ensureServiceCidr(client, { cidrs: serviceCidrs, nowMs: clock.now() })),
     once('legacy token tracking', () => ensureLegacyTokenTracking(client, clock.now())),
     ...(trust ? [once('client trust', () => ensureClientTrust(client, trust))] : []),
