@@ -16,6 +16,7 @@ interface Suite {
 
 const suites: readonly Suite[] = [
   { name: 'api', files: ['test/api/*.test.ts', 'examples/**/*.test.ts'], budgetMinutes: 8 },
+  { name: 'conformance', files: ['test/conformance/*.test.ts'], budgetMinutes: 4 },
   { name: 'cli', files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'kubectl', files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.

@@ -6,6 +6,7 @@
 
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { Clock } from '../base/clock.ts';
+import { onFirstCall } from '../base/lazy-module.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -16,7 +17,6 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
-import { componentStatusesHandler } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
@@ -35,7 +35,6 @@ import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
-import { bindingsHandler } from './subresources/bindings.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
 import { jsonForm, objectForm } from './watch-cache/object-form.ts';
@@ -155,7 +154,7 @@ class Server implements ApiServer {
     this.#shutdown = new Shutdown(clock);
     this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
     this.#environment = environmentOf(apiStore, {
-      kinds: this.resources.stored,
+      resources: this.resources,
       clock,
       log,
       random,
@@ -168,8 +167,20 @@ class Server implements ApiServer {
     });
     const storeOpen = async () => void (await apiStore.store.size());
     this.#handlers = new Map<string, Handler>([
-      ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
-      ['/v1/componentstatuses', componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock })],
+      [
+        '/v1/bindings',
+        onFirstCall(async () => {
+          const { bindingsHandler } = await import('./subresources/bindings.ts');
+          return bindingsHandler((request, info) => dispatch(request, info));
+        }),
+      ],
+      [
+        '/v1/componentstatuses',
+        onFirstCall(async () => {
+          const { componentStatusesHandler } = await import('./component-statuses.ts');
+          return componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock });
+        }),
+      ],
       ...(security.handlers ?? []),
     ]);
     this.#flowControl = inFlightControl(options.inFlight);
@@ -215,10 +226,10 @@ class Server implements ApiServer {
       storeBytes: () => apiStore.store.size(),
       further: () => this.#furtherMetrics.map((families) => families()),
     };
-    this.#paths.set('/metrics', async (request, info) => {
-      const { metricsHandler } = await import('./metrics/metrics-page.ts');
-      return metricsHandler(metrics)(request, info);
-    });
+    this.#paths.set(
+      '/metrics',
+      onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics)),
+    );
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
     this.#starting.catch(() => {});

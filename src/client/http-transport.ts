@@ -224,7 +224,7 @@ function sessionOptions(options: HttpTransportOptions, origin: string): SessionO
   };
 }
 
-function impersonationHeaders(impersonate: Impersonation): OutgoingHttpHeaders {
+export function impersonationHeaders(impersonate: Impersonation): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { 'impersonate-user': impersonate.user };
   if (impersonate.uid) headers['impersonate-uid'] = impersonate.uid;
   if (impersonate.groups?.length) headers['impersonate-group'] = [...impersonate.groups];

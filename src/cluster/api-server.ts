@@ -6,9 +6,10 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
-import { createAuthentication } from '../apiserver/authentication/authentication.ts';
+import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
+import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
@@ -22,7 +23,7 @@ import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-conne
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
-import { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
 import type { ShutdownSettings } from '../apiserver/shutdown.ts';
 import type { Clock } from '../base/clock.ts';
@@ -31,6 +32,7 @@ import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
+import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
 
 export interface ApiServerTrust {
@@ -40,7 +42,8 @@ export interface ApiServerTrust {
   readonly tokens: TokenSigner;
   /** `--service-account-issuer`. */
   readonly issuer: string;
-  readonly frontProxyCaPem?: string | undefined;
+  /** Proxies that tell by headers who is asking; absent: none is believed. */
+  readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
 
 export interface ComposedApiServerOptions {
@@ -76,6 +79,8 @@ export interface ComposedApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
+  /** How long after the server is ready its less urgent objects come; default: at once. */
+  readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
 }
@@ -122,9 +127,11 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
       ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
     },
     serviceCidrs: options.serviceCidrs,
-    trust: { clientCa: trust.clientCaPem },
+    settleAfterMs: options.headStartMs,
+    trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
+  void bootstrap.settled.then(() => repairAddresses({ client: loopback, clock, random, log, signal: stopping.signal }));
   const { drainMs = options.requestTimeoutMs ?? defaultDrainMs } = options.shutdown ?? {};
   const shutdown = { delayMs: 0, watchGraceMs: 0, sendRetryAfter: false, ...options.shutdown, drainMs };
   const close = async () => {
@@ -142,6 +149,15 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     throw error;
   }
   return { server, http, loopback, port, bootstrap, close };
+}
+
+/** Later than the start: there is nothing to mend in a server's first moments. Never rejects. */
+async function repairAddresses(parts: Parameters<typeof componentContext>[0]): Promise<void> {
+  if (parts.signal.aborted) return;
+  const { runAddressRepair } = await import('../apiserver/services/address-repair.ts');
+  await runAddressRepair(componentContext(parts)).catch((error: unknown) => {
+    if (!parts.signal.aborted) parts.log.error('addresses of services are not repaired', { error: String(error) });
+  });
 }
 
 /** Rejects when the store cannot be read or an address cannot be had; nothing listens then. */
@@ -201,14 +217,15 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
     hooks: (client) => {
-      const allocator = new ServiceAllocator({
-        client,
-        random,
-        log,
-        serviceCidrs: options.serviceCidrs,
-        nodePortRange: options.nodePortRange,
-      });
-      return new Map([['services', serviceHooks(allocator)]]);
+      const { serviceCidrs, nodePortRange } = options;
+      let allocator: Promise<ServiceAllocator> | undefined;
+      const allocatorOnce = () => {
+        allocator ??= import('../apiserver/services/service-allocator.ts').then(
+          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+        );
+        return allocator;
+      };
+      return new Map([['services', serviceHooks(allocatorOnce)]]);
     },
     security: (client) => {
       const informers = informerSet({ client, clock, random, log, signal });
@@ -218,6 +235,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clock,
         log,
         clientCa: () => trust.clientCaPem,
+        requestHeader: trust.requestHeader,
         tokenSigner: trust.tokens,
         issuers: [trust.issuer],
         apiAudiences: [trust.issuer],
@@ -228,7 +246,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
-        context: { client, informers, clock, random, log, authorizer },
+        context: { client, informers, clock, random, log, authorizer, signal },
         ruleResolver,
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
@@ -259,6 +277,13 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {
+  return {
+    clientCa: clientCaPem,
+    ...(requestHeader ? { requestHeader: { ...requestHeader, ca: requestHeader.ca() } } : {}),
+  };
 }
 
 /** The address that the `kubernetes` Service gets: the first one of the range after the network's own. */

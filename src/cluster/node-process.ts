@@ -15,8 +15,10 @@ import { nameServerUser } from './addons.ts';
 import { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
+import { claimNetwork } from './network-claim.ts';
 import type { NodeConfig } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
+import type { NodeRuntime } from './node-runtime.ts';
 
 export interface NodeProcessOptions {
   readonly directory: DataDirectory;
@@ -32,33 +34,33 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** Rejects with a `CommandError` when there is no runtime to start the kubelet on. */
+/** Rejects with a `CommandError` when there is no runtime to start the kubelet on, or another node is on this network. */
 export async function startNode(options: NodeProcessOptions): Promise<RunningNode> {
-  const { config, clock, log } = options;
-  const components = new Components(clock, log);
-  const users = new NodeUsers(options);
-  const close = async () => {
-    await components.stop();
-    await users.close();
-  };
+  const { config, clock, directory, log } = options;
+  // Ended in reverse order: what runs first, what it runs on last.
+  const ending = new AsyncDisposableStack();
+  const close = () => ending.disposeAsync();
   try {
+    if (config.runtime !== 'simulated') ending.use(await claimNetwork(directory.root));
+    const users = new NodeUsers(options);
+    ending.defer(() => users.close());
+    let runtime: NodeRuntime | undefined;
+    ending.defer(() => runtime?.connection.close());
+    const components = new Components(clock, log);
+    ending.defer(() => components.stop());
     if (config.runtime === 'simulated') {
       components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
       return { close };
     }
     const { openNodeRuntime } = await import('./node-runtime.ts');
     const { runNodeNetwork, runNodeProxy, runNodeDns } = await import('./node-network.ts');
-    const runtime = await openNodeRuntime(options, components);
-    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), runtime));
+    runtime = await openNodeRuntime(options, components);
+    const opened = runtime;
+    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), opened));
     components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
     components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
     components.run('kube-dns', (signal) => runNodeDns(options, users.context('dns', signal)));
-    return {
-      async close() {
-        await close();
-        runtime.connection.close();
-      },
-    };
+    return { close };
   } catch (error) {
     await close();
     throw error;

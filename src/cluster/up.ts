@@ -18,6 +18,7 @@ import { adminKubeconfig, type ControlPlane, startControlPlane } from './control
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
 import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
+import { checkNetworkFree } from './network-claim.ts';
 import { nodeKeys } from './node-config.ts';
 import { nodeReady } from './node-readiness.ts';
 import { NodeSupervisor } from './node-supervisor.ts';
@@ -146,6 +147,7 @@ class Cluster implements StartedCluster {
     checkAddress(settings, nodeIp);
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
+    if (settings.runtime !== 'simulated') await checkNetworkFree(directory.root);
     await this.#install(settings);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);

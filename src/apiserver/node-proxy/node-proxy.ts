@@ -4,14 +4,15 @@
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import type { Clock } from '../../base/clock.ts';
+import { onFirstCall } from '../../base/lazy-module.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
-import { type Dial, tcpDial } from '../../serving/dial.ts';
+import type { Dial } from '../../serving/dial.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Handler } from '../request.ts';
 import type { NodeProxyContext } from './context.ts';
-import { type KubeletClientOptions, KubeletConnections } from './kubelet-connections.ts';
+import type { KubeletClientOptions } from './kubelet-connections.ts';
 
 export interface NodeProxyOptions {
   /** Passes every check: the loopback client. */
@@ -30,15 +31,10 @@ export interface NodeProxyOptions {
 
 /** By `group/version/resource/subresource`, as the server's `handlers`. */
 export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string, Handler> {
-  const { client, clock, random, log, authorizer, dial = tcpDial({ clock }) } = options;
-  const context: NodeProxyContext = {
-    client,
-    kubelets: new KubeletConnections(client, options.kubelet),
-    authorizer,
-    random,
-    log,
-    lookup: options.lookup ?? addressesOf,
-    connect: (address) => (signal) => dial(address, signal),
+  let shared: Promise<NodeProxyContext> | undefined;
+  const context = () => {
+    shared ??= contextOf(options);
+    return shared;
   };
   const streams = () => import('./pod-streams.ts');
   const proxy = async (kind: 'nodeLocation' | 'podLocation' | 'serviceLocation') => {
@@ -46,26 +42,28 @@ export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string
       import('./proxy-handler.ts'),
       import('./proxy-location.ts'),
     ]);
-    return proxyHandler(context, locations[kind]);
+    return proxyHandler(await context(), locations[kind]);
   };
   return new Map([
-    ['/v1/pods/log', onFirstUse(async () => (await import('./pod-log.ts')).podLogHandler(context))],
-    ['/v1/pods/exec', onFirstUse(async () => (await streams()).podCommandHandler(context, 'exec'))],
-    ['/v1/pods/attach', onFirstUse(async () => (await streams()).podCommandHandler(context, 'attach'))],
-    ['/v1/pods/portforward', onFirstUse(async () => (await streams()).podPortForwardHandler(context))],
-    ['/v1/pods/proxy', onFirstUse(() => proxy('podLocation'))],
-    ['/v1/services/proxy', onFirstUse(() => proxy('serviceLocation'))],
-    ['/v1/nodes/proxy', onFirstUse(() => proxy('nodeLocation'))],
+    ['/v1/pods/log', onFirstCall(async () => (await import('./pod-log.ts')).podLogHandler(await context()))],
+    ['/v1/pods/exec', onFirstCall(async () => (await streams()).podCommandHandler(await context(), 'exec'))],
+    ['/v1/pods/attach', onFirstCall(async () => (await streams()).podCommandHandler(await context(), 'attach'))],
+    ['/v1/pods/portforward', onFirstCall(async () => (await streams()).podPortForwardHandler(await context()))],
+    ['/v1/pods/proxy', onFirstCall(() => proxy('podLocation'))],
+    ['/v1/services/proxy', onFirstCall(() => proxy('serviceLocation'))],
+    ['/v1/nodes/proxy', onFirstCall(() => proxy('nodeLocation'))],
   ]);
 }
 
-/** A handler whose code is loaded by the first request for it. */
-function onFirstUse(load: () => Promise<Handler>): Handler {
-  let loading: Promise<Handler> | undefined;
-  return async (request, info) => {
-    loading ??= load();
-    return (await loading)(request, info);
-  };
+async function contextOf(options: NodeProxyOptions): Promise<NodeProxyContext> {
+  const { client, clock, random, log, authorizer, lookup = addressesOf } = options;
+  const [{ KubeletConnections }, { tcpDial }] = await Promise.all([
+    import('./kubelet-connections.ts'),
+    import('../../serving/dial.ts'),
+  ]);
+  const { dial = tcpDial({ clock }) } = options;
+  const kubelets = new KubeletConnections(client, options.kubelet);
+  return { client, kubelets, authorizer, random, log, lookup, connect: (address) => (signal) => dial(address, signal) };
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {

@@ -30,7 +30,6 @@ import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apim
 import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
 import { yamlToJson } from '../../apimachinery/yaml-text.ts';
 import { forbiddenError } from '../authorization/forbidden.ts';
-import { builtinCodec } from '../encoding/json.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, toHub } from './body.ts';
@@ -175,9 +174,7 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
 }
 
 function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
-  const { group, version, kind } = resource.row;
-  const expected = { group, version, kind };
-  const { object: decoded } = builtinCodec().decodeValue(object, { expected, fieldValidation: 'Ignore' });
+  const { object: decoded } = resource.codec.decodeValue(object, { fieldValidation: 'Ignore' });
   const next = decoded as unknown as Draft<KubeObject>;
   next.metadata ??= {};
   return toHub(resource, next);

@@ -4,17 +4,17 @@
  */
 
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
-import { builtinSchema } from '../../api/schema.ts';
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { type LabelSelector, labelMatcherOf, labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest, invalid, notFound } from '../../apimachinery/status.ts';
 import { replyWithObject } from '../encoding/replies.ts';
+import { tableCodec } from '../encoding/resource-codec.ts';
 import { applyObject, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
-import { copyObject, shapeOfType, trackUpdate } from '../registry/managed-fields.ts';
+import { copyObject, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
 import { updateObject } from '../registry/update.ts';
@@ -46,11 +46,10 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
-  if (checkPatchType(operation.request) === applyPatchType) return applyScale(operation);
+  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType) return applyScale(operation);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const { fieldValidation } = options;
-  const type = builtinSchema().type('autoscaling/v1.Scale');
-  const apply = await readPatch(operation.request, { expected: scaleKind, type, fieldValidation });
+  const apply = await readPatch(operation.request, { codec: tableCodec(scaleKind), fieldValidation });
   return writeScale(operation, options, (current) => {
     const before = scaleOf(operation, current.object()) as unknown as Readonly<Record<string, unknown>>;
     return apply(before).object as unknown as Draft<Scale>;
@@ -62,7 +61,7 @@ async function applyScale(operation: Operation): Promise<ApiResponse> {
   const { request, warnings, resource, info } = operation;
   const options = parseWriteOptions(request.query, 'ApplyOptions');
   const read = await readConfiguration(request, options);
-  const shape = shapeOfType('autoscaling/v1.Scale');
+  const { shape } = tableCodec(scaleKind);
   const scale = checkedConfiguration(read.config, { row: scaleKind, shape }) as Partial<Scale>;
   warnings.push(...read.warnings);
   const { resourceVersion } = scale.metadata ?? {};

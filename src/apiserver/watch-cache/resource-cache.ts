@@ -51,6 +51,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   #history = new EventHistory(0);
   #loading: Promise<void> | undefined;
   #loaded = false;
+  #detached = false;
   /** Raised when a filling under way has become worthless. */
   #generation = 0;
   #early: StoreEvent<V>[] = [];
@@ -204,6 +205,13 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     this.#bookmarkTimer = undefined;
   }
 
+  /** The resource is served no longer, or no longer like this: ends all watches, and follows the store no more. */
+  detach(): void {
+    this.#detached = true;
+    this.#options.feed.detach(this.#options.kind.prefix, this);
+    this.close();
+  }
+
   async #recall(revision: number): Promise<void> {
     const history = this.#history;
     const { beginsAfter: upToRevision, room: limit } = history;
@@ -252,7 +260,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   async #load(): Promise<void> {
     const { store, feed, kind, clock } = this.#options;
     const generation = this.#generation;
-    feed.attach(kind.prefix, this);
+    if (!this.#detached) feed.attach(kind.prefix, this);
     const end = prefixEnd(kind.prefix);
     const entries = new SortedMap<CacheEntry<V>>();
     let start = kind.prefix;

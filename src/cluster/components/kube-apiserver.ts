@@ -172,7 +172,21 @@ function trustFrom(
     serving: { certificatePem: certificate, keyPem: key },
     tokens,
     issuer,
-    frontProxyCaPem: readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file')),
+    requestHeader: requestHeaderFrom(given),
+  };
+}
+
+/** Absent without `--requestheader-client-ca-file`: then no proxy is believed. */
+function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
+  const ca = readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file'));
+  if (ca === undefined) return undefined;
+  return {
+    ca: () => ca,
+    allowedNames: given.list('requestheader-allowed-names'),
+    usernameHeaders: given.list('requestheader-username-headers'),
+    uidHeaders: given.list('requestheader-uid-headers'),
+    groupHeaders: given.list('requestheader-group-headers'),
+    extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
 }
 
