@@ -1,6 +1,6 @@
 /**
- * The stages of a request: what it means, who asks, whether there is room for it, whether they may, and the handler at the end. The
- * order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
+ * The stages of a request: what it means, whether there is time for it, who asks, whether there is room for it, whether they may, and
+ * the handler at the end. The order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -12,20 +12,24 @@ import { asksImpersonation, impersonatedUser } from './authentication/impersonat
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
 import { failureResponse } from './failure.ts';
-import { type FlowControl, isLongRunning } from './flow-control.ts';
-import type { RequestObserver } from './metrics/request-observer.ts';
+import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
+import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { parseRequestInfo } from './request-info.ts';
+import type { RequestTime } from './request-time.ts';
 import type { ServedResources } from './resources.ts';
+import type { Shutdown } from './shutdown.ts';
 
 export interface PipelineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly resources: ServedResources;
-  readonly flowControl: FlowControl;
+  readonly flowControl: () => FlowControl;
   readonly observer: RequestObserver;
+  readonly time: RequestTime;
+  readonly shutdown: Shutdown;
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
@@ -41,75 +45,97 @@ export function createPipeline(options: PipelineOptions): (request: ApiRequest) 
   const { log, observer } = options;
   return async (request) => {
     let info: RequestInfo | undefined;
-    const observed = observer.begin();
+    const observed = observer.begin(request);
     const inProcess = request.user !== undefined;
     const auditID = inProcess && !options.auditor ? '' : request.headers['audit-id'] || options.random.uuid();
     let response: ApiResponse;
     try {
       info = parseRequestInfo(request.method, request.path, request.query);
-      response = await answer(options, { request, info, auditID, receivedAtMs: options.clock.now(), inProcess });
+      const receivedAtMs = options.clock.now();
+      response = await serve(options, { request, info, auditID, receivedAtMs, inProcess, observed });
     } catch (error) {
       response = failureResponse(error, request, log);
     }
-    observed.end(request, info, response);
-    return inProcess ? response : withAuditId(response, auditID);
+    return observed.end(info, inProcess ? response : withHeaders(response, { 'audit-id': auditID }));
   };
 }
 
-interface Arrival extends Omit<KnownRequest, 'user'> {
+interface Serving extends Omit<KnownRequest, 'user'> {
   /** From a component of this process, which has said who it is. */
   readonly inProcess: boolean;
+  readonly observed: ObservedRequest;
+}
+
+function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse> | ApiResponse {
+  const { time, shutdown } = options;
+  const { request, info } = serving;
+  const longRunning = isLongRunning(info);
+  serving.observed.known(info, longRunning);
+  const refusal = shutdown.refusalOf(request);
+  if (refusal) return refusal;
+  if (longRunning) return answer(options, serving, time.waitLimitOf());
+  const limitMs = time.limitOf(request);
+  const ended = shutdown.enter();
+  return time.within(request, { limitMs, ended }, answer(options, serving, time.waitLimitOf(limitMs)));
 }
 
 /** Who asks is settled first, then what the audit log tells of it; from then on whatever happens is told, failures too. */
-async function answer(options: PipelineOptions, arrival: Arrival): Promise<ApiResponse> {
+async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: number): Promise<ApiResponse> {
   const { auditor, log } = options;
-  const { request, info } = arrival;
-  const user = request.user ?? (await authenticated(options, arrival));
-  const trail = await auditor?.begin({ ...arrival, user });
+  const { request, info } = serving;
+  const user = request.user ?? (await authenticated(options, serving));
+  const trail = await auditor?.begin({ ...serving, user });
   // The request is the pipeline's own until it is answered.
   Object.assign(request, { user, audit: trail });
-  const serving = serve(options, arrival, user);
-  if (!auditor || !trail) return serving;
-  const response = await serving.catch((error: unknown) => failureResponse(error, request, log));
+  const admitted = admit(options, serving, { user, waitLimitMs });
+  if (!auditor || !trail) return admitted;
+  const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));
   return auditor.finish({ trail, request, longRunning: isLongRunning(info) }, response);
 }
 
-async function serve(
+/** Rejects with 401. */
+async function authenticated({ authenticate, auditor, log }: PipelineOptions, serving: Serving): Promise<UserInfo> {
+  try {
+    return (await authenticate(serving.request)).user;
+  } catch (error) {
+    if (auditor) await auditor.refused(serving, failureResponse(error, serving.request, log).status);
+    throw error;
+  }
+}
+
+/** As whom, whether there is room, whether they may; then the handler. */
+async function admit(
   options: PipelineOptions,
-  { request, info, inProcess }: Arrival,
-  authenticatedUser: UserInfo,
+  { request, info, observed, inProcess }: Serving,
+  known: { readonly user: UserInfo; readonly waitLimitMs: number },
 ): Promise<ApiResponse> {
-  const { authorizer } = options;
-  let user = authenticatedUser;
+  const { authorizer, flowControl } = options;
+  let { user } = known;
   if (!inProcess && asksImpersonation(request)) {
     user = await impersonatedUser(request, user, authorizer());
     request.audit?.impersonated(user);
     Object.assign(request, { user });
   }
-  const entered = options.flowControl.enter(request, info);
-  const release = entered instanceof Promise ? await entered : entered;
+  const entering = flowControl().enter(request, info, known.waitLimitMs);
+  const entry = entering instanceof Promise ? await entering : entering;
+  if ('refusal' in entry) {
+    observed.terminated(info, entry.refusal.status);
+    return entry.refusal;
+  }
+  let response: ApiResponse;
   try {
     await authorize(authorizer(), { user, info, request });
-    return await handlerOf(options, info)(request, info);
-  } finally {
-    release();
-  }
-}
-
-/** Rejects with 401. */
-async function authenticated({ authenticate, auditor, log }: PipelineOptions, arrival: Arrival): Promise<UserInfo> {
-  try {
-    return (await authenticate(arrival.request)).user;
+    response = await handlerOf(options, info)(request, info);
   } catch (error) {
-    if (auditor) await auditor.refused(arrival, failureResponse(error, arrival.request, log).status);
-    throw error;
+    response = failureResponse(error, request, options.log);
+  } finally {
+    entry.release();
   }
+  return entry.headers ? withHeaders(response, entry.headers) : response;
 }
 
-/** By which the log and the client speak of the same request. */
-function withAuditId(response: ApiResponse, auditID: string): ApiResponse {
-  return { ...response, headers: { ...response.headers, 'audit-id': auditID } };
+function withHeaders(response: ApiResponse, headers: ApiResponse['headers']): ApiResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Throws 403. */
