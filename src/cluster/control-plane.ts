@@ -14,6 +14,7 @@ import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
+import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
 import { Components } from './components.ts';
 
@@ -98,11 +99,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   checkControllers(options.controllers ?? []);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
-  const serving = pki.apiServer(options.hostname ? [options.hostname] : [], [
-    ...hosts,
-    ...(options.advertiseAddress ? [options.advertiseAddress] : []),
-    ...options.serviceCidrs.map(firstAddress),
-  ]);
+  const serving = () =>
+    pki.apiServer(options.hostname ? [options.hostname] : [], [
+      ...hosts,
+      ...(options.advertiseAddress ? [options.advertiseAddress] : []),
+      ...options.serviceCidrs.map(firstAddress),
+    ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
   const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
@@ -121,7 +123,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
     trust: {
       clientCaPem: pki.authority.certificatePem,
-      serving,
+      serving: serving(),
       tokens,
       issuer: serviceAccountIssuer,
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
@@ -134,6 +136,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
     componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+  components.run('certificates', (signal) =>
+    followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
+      clock,
+      log,
+      signal,
+    }),
+  );
   if (options.addons)
     components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
   components.run('kube-controller-manager', (signal) => {
