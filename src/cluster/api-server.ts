@@ -198,7 +198,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
-        context: { client, informers, clock, random, log, authorizer },
+        context: { client, informers, clock, random, log, authorizer, signal },
         ruleResolver,
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],

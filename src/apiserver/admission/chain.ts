@@ -2,8 +2,14 @@
  * Runs admission plugins: all mutating ones in order, later all validating ones in the same order. The first that refuses ends it.
  * Which plugins look at a kind of request is worked out once and remembered, so a request that no plugin cares about costs a look-up.
  */
+
+import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
+import { readManagers } from '../../apimachinery/managed-fields/managers.ts';
+import type { Draft } from '../../apimachinery/meta.ts';
+import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionResource } from '../../apimachinery/resource.ts';
-import type { AdmissionAttributes, AdmissionPlugin, Operation } from './admission.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionRound, Operation } from './admission.ts';
 
 interface Selection {
   readonly mutating: readonly AdmissionPlugin[];
@@ -31,10 +37,11 @@ export class AdmissionChain {
   /** Runs what may change the object, after decoding and defaulting and before validation. */
   async admit(attributes: AdmissionAttributes): Promise<void> {
     const { mutating } = this.#select(attributes.operation, attributes.resource, attributes.subresource);
-    for (const plugin of mutating) {
-      const pending = plugin.admit?.(attributes);
-      if (pending) await pending;
-    }
+    const owners = attributes.object?.metadata?.managedFields;
+    const round = new Round();
+    await mutate(mutating, attributes, round);
+    if (round.wanted) await mutate(mutating, attributes, round.second());
+    keepReadable(attributes, owners);
   }
 
   /** Runs what may only refuse, on the object as it will be stored. */
@@ -58,5 +65,56 @@ export class AdmissionChain {
       this.#selections.set(key, selection);
     }
     return selection;
+  }
+}
+
+class Round implements AdmissionRound {
+  isSecond = false;
+  wanted = false;
+  #memory: Map<string, unknown> | undefined;
+
+  get memory(): Map<string, unknown> {
+    this.#memory ??= new Map();
+    return this.#memory;
+  }
+
+  runAgain(): void {
+    this.wanted = true;
+  }
+
+  second(): this {
+    this.isSecond = true;
+    return this;
+  }
+}
+
+async function mutate(
+  plugins: readonly AdmissionPlugin[],
+  attributes: AdmissionAttributes,
+  round: AdmissionRound,
+): Promise<void> {
+  for (const plugin of plugins) {
+    const pending = plugin.admit?.(attributes, round);
+    if (pending) await pending;
+  }
+}
+
+const unreadable =
+  '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests';
+
+/** Whoever changes an object in admission may change who owns its fields, but not into what nobody can read. */
+function keepReadable(
+  { object, subresource, warn }: AdmissionAttributes,
+  owners: Draft<ManagedFieldsEntry>[] | undefined,
+): void {
+  const metadata = object?.metadata;
+  if (!metadata || subresource !== '' || metadata.managedFields === owners) return;
+  if (jsonEqual(metadata.managedFields, owners)) return;
+  try {
+    readManagers((metadata.managedFields ?? []) as readonly ManagedFieldsEntry[]);
+  } catch (error) {
+    if (owners === undefined) delete metadata.managedFields;
+    else metadata.managedFields = owners;
+    warn(`${unreadable}: ${messageOf(error)}`);
   }
 }

@@ -115,21 +115,41 @@ export interface AdmissionRequest {
 
 /** Undefined when no plugin looks at such a request. */
 export function admissionAttributes(operation: Operation, request: AdmissionRequest): AdmissionAttributes | undefined {
-  const { resource, subresource, info, user, warnings, environment } = operation;
+  const {
+    resource,
+    subresource,
+    info,
+    user,
+    warnings,
+    environment,
+    request: { signal },
+  } = operation;
   const gvr: GroupVersionResource = resource.row;
   if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
   return {
     operation: request.operation,
     resource: gvr,
     kind: request.kind ?? resource.row,
+    served: request.kind ? undefined : resource,
     subresource,
-    namespace: info.namespace,
+    // A namespace is in itself, also when it is only about to be.
+    namespace: info.namespace || (operation.kind.name === 'namespaces' ? request.name : ''),
     name: request.name,
     user,
     dryRun: request.dryRun,
-    options: request.options,
+    get options() {
+      return operationOptions(request);
+    },
     object: request.object,
     oldObject: request.oldObject,
+    signal,
     warn: (message) => void warnings.push(message),
   };
+}
+
+/** A patch is an update to admission, or a creation. */
+function operationOptions({ operation, options }: AdmissionRequest): unknown {
+  const { kind: _kind, apiVersion: _apiVersion, force: _force, ...rest } = options as Readonly<Record<string, unknown>>;
+  const kind = operation === 'CREATE' ? 'CreateOptions' : operation === 'UPDATE' ? 'UpdateOptions' : 'DeleteOptions';
+  return { kind, apiVersion: 'meta.k8s.io/v1', ...rest };
 }
