@@ -16,6 +16,7 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
+import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
@@ -63,6 +64,8 @@ export interface ApiServerOptions {
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
   readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** What `componentstatuses` tells besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -146,8 +149,9 @@ class Server implements ApiServer {
       [
         '/v1/componentstatuses',
         onFirstCall(async () => {
-          const { componentStatusesHandler } = await import('./component-statuses.ts');
-          return componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock });
+          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
+          return componentStatusesHandler({ checks, clock });
         }),
       ],
       ...(security.handlers ?? []),

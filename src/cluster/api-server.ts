@@ -10,6 +10,7 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import type { InFlightLimits } from '../apiserver/flow-control.ts';
 import {
   type ApiServer,
@@ -75,6 +76,8 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** What `kubectl get componentstatuses` shows besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
 }
 
 export interface ComposedApiServer {
@@ -167,6 +170,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     log,
     resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
     inFlight: options.inFlight,
+    components: options.components,
     eventTtlSeconds: options.eventTtlSeconds,
     hooks: (client) => {
       const { serviceCidrs, nodePortRange } = options;

@@ -16,6 +16,7 @@ import { type ComponentContext, componentContext } from '../reconcile/component.
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
+import { inProcessChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -97,6 +98,7 @@ const frontProxyHeaders = {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, random, log } = options;
   checkControllers(options.controllers ?? []);
+  const components = new Components(clock, log);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
   const serving = () =>
@@ -112,6 +114,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const apiServer = await startApiServer({
     ...options,
     headStartMs,
+    components: inProcessChecks(components),
     kubelet: {
       credentials: () => {
         const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);
@@ -130,7 +133,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
   });
   const { server } = apiServer;
-  const components = new Components(clock, log);
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   const client = (name: string, groups: readonly string[] = []) =>
     server.client({ name, groups: [...groups, authenticated] });

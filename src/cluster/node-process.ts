@@ -19,6 +19,7 @@ import type { ThisMachine } from './machine.ts';
 import { claimNetwork } from './network-claim.ts';
 import type { NodeConfig } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
+import { writeNodeProblems } from './node-problems.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 export interface NodeProcessOptions {
@@ -47,7 +48,8 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
     ending.defer(() => users.close());
     let runtime: NodeRuntime | undefined;
     ending.defer(() => runtime?.connection.close());
-    const components = new Components(clock, log);
+    writeNodeProblems(directory, new Map());
+    const components = new Components(clock, log, (problems) => writeNodeProblems(directory, problems));
     ending.defer(() => components.stop());
     components.run('certificates', (signal) => users.followRenewals({ clock, log, signal }));
     if (config.runtime === 'simulated') {
