@@ -9,7 +9,15 @@ import type { Draft } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionResource } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionRound, Operation } from './admission.ts';
+import type { AdmissionStatistics, AdmissionStep } from './admission-statistics.ts';
+
+/** What is told of each plugin and each step. */
+export interface AdmissionMeter {
+  readonly clock: Clock;
+  readonly statistics: AdmissionStatistics;
+}
 
 interface Selection {
   readonly mutating: readonly AdmissionPlugin[];
@@ -19,6 +27,8 @@ interface Selection {
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #selections = new Map<string, Selection>();
+  /** Set by the server that runs the chain. */
+  meter: AdmissionMeter | undefined;
 
   constructor(plugins: readonly AdmissionPlugin[]) {
     this.#plugins = plugins;
@@ -39,17 +49,45 @@ export class AdmissionChain {
     const { mutating } = this.#select(attributes.operation, attributes.resource, attributes.subresource);
     const owners = attributes.object?.metadata?.managedFields;
     const round = new Round();
-    await mutate(mutating, attributes, round);
-    if (round.wanted) await mutate(mutating, attributes, round.second());
+    const admit = (plugin: AdmissionPlugin) => plugin.admit?.(attributes, round);
+    await this.#run({ plugins: mutating, operation: attributes.operation, type: 'admit', call: admit });
+    if (round.wanted) {
+      round.isSecond = true;
+      await this.#run({ plugins: mutating, operation: attributes.operation, type: 'admit', call: admit });
+    }
     keepReadable(attributes, owners);
   }
 
   /** Runs what may only refuse, on the object as it will be stored. */
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { validating } = this.#select(attributes.operation, attributes.resource, attributes.subresource);
-    for (const plugin of validating) {
-      const pending = plugin.validate?.(attributes);
-      if (pending) await pending;
+    const validate = (plugin: AdmissionPlugin) => plugin.validate?.(attributes);
+    await this.#run({ plugins: validating, operation: attributes.operation, type: 'validate', call: validate });
+  }
+
+  async #run({ plugins, operation, type, call }: Step): Promise<void> {
+    if (plugins.length === 0) return;
+    const { clock, statistics } = this.meter ?? {};
+    const beganMs = clock?.monotonic() ?? 0;
+    let lastMs = beganMs;
+    let name = '';
+    const told = (rejected: boolean) => {
+      const nowMs = clock?.monotonic() ?? 0;
+      statistics?.plugin(name, { operation, type, rejected }, (nowMs - lastMs) / 1000);
+      lastMs = nowMs;
+    };
+    let rejected = true;
+    try {
+      for (const plugin of plugins) {
+        name = plugin.name;
+        const pending = call(plugin);
+        if (pending) await pending;
+        told(false);
+      }
+      rejected = false;
+    } finally {
+      if (rejected) told(true);
+      statistics?.step({ operation, type, rejected }, (lastMs - beganMs) / 1000);
     }
   }
 
@@ -68,6 +106,13 @@ export class AdmissionChain {
   }
 }
 
+interface Step {
+  readonly plugins: readonly AdmissionPlugin[];
+  readonly operation: Operation;
+  readonly type: AdmissionStep;
+  call(plugin: AdmissionPlugin): Promise<void> | undefined | void;
+}
+
 class Round implements AdmissionRound {
   isSecond = false;
   wanted = false;
@@ -80,22 +125,6 @@ class Round implements AdmissionRound {
 
   runAgain(): void {
     this.wanted = true;
-  }
-
-  second(): this {
-    this.isSecond = true;
-    return this;
-  }
-}
-
-async function mutate(
-  plugins: readonly AdmissionPlugin[],
-  attributes: AdmissionAttributes,
-  round: AdmissionRound,
-): Promise<void> {
-  for (const plugin of plugins) {
-    const pending = plugin.admit?.(attributes, round);
-    if (pending) await pending;
   }
 }
 

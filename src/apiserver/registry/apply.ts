@@ -37,7 +37,7 @@ import { replyToWrite } from './create.ts';
 import { ownedKind, servedForm, setOwners, writerOf } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
 import type { Operation } from './operation.ts';
-import { type UpdateOutcome, updateObject } from './update.ts';
+import { type AdmittedPart, type UpdateOutcome, updateObject } from './update.ts';
 import { bodyLimitBytes, parseWriteOptions, type WriteOptions } from './write-options.ts';
 
 const raceAttempts = 6;
@@ -60,7 +60,10 @@ export async function applyObject(
   operation: Operation,
   config: JsonObject,
   options: WriteOptions,
-  { strategies = operation.subresource }: { readonly strategies?: string } = {},
+  {
+    strategies = operation.subresource,
+    admitted,
+  }: { readonly strategies?: string; readonly admitted?: AdmittedPart } = {},
 ): Promise<UpdateOutcome> {
   const outcomeOn = (live: KubeObject | undefined) => applied(operation, live, { config, options });
   return updateObject({ ...operation, subresource: strategies }, options, {
@@ -68,6 +71,7 @@ export async function applyObject(
     make: (current: CacheEntry) => outcomeOn(current.object()),
     create: operation.subresource === '' ? () => outcomeOn(undefined) : undefined,
     beforeCreate: () => authorizeCreation(operation),
+    admitted,
     // The new object comes with its owners.
     track: () => {},
     owned: true,

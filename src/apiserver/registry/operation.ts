@@ -22,6 +22,7 @@ import type { Envelope } from '../watch-cache/encoded-object.ts';
 import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
+import type { WatchLifetimes } from './watch-lifetimes.ts';
 
 /** What all operations of a server share. */
 export interface RegistryEnvironment {
@@ -31,6 +32,7 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  readonly watchLifetimes: WatchLifetimes;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */

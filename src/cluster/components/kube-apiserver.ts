@@ -101,6 +101,15 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       readOnly: given.number('max-requests-inflight'),
       mutating: given.number('max-mutating-requests-inflight'),
     },
+    priorityAndFairness: given.flag('enable-priority-and-fairness'),
+    requestTimeoutMs: given.milliseconds('request-timeout'),
+    minRequestTimeoutSeconds: given.number('min-request-timeout'),
+    goawayChance: given.number('goaway-chance'),
+    shutdown: {
+      delayMs: given.milliseconds('shutdown-delay-duration'),
+      watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
+      sendRetryAfter: given.flag('shutdown-send-retry-after'),
+    },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
     kubelet: {
       ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
