@@ -1,9 +1,10 @@
 /**
- * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made on first use; OpenAPI's
- * code is not even loaded before. Clients that know a document's ETag are told that it has not changed.
+ * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made, and their
+ * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
-import { Discovery } from './discovery/discovery.ts';
+import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
 import type { OpenApi } from './openapi/openapi.ts';
+import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler } from './request.ts';
 import type { ServedResources } from './resources.ts';
@@ -23,8 +24,10 @@ export interface DocumentsOptions {
 
 export class ServerDocuments {
   readonly #options: DocumentsOptions;
-  #discovery: Discovery | undefined;
+  #discovery: Promise<Discovery> | undefined;
   #openApi: Promise<OpenApi> | undefined;
+  /** Of the resources that the documents tell of. */
+  #generation = 0;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -37,24 +40,50 @@ export class ServerDocuments {
     return undefined;
   }
 
-  #discoveryHandler(path: string): Handler | undefined {
-    const { resources, serverAddress } = this.#options;
-    this.#discovery ??= new Discovery({ resources: resources.rows(), serverAddress });
-    const discovery = this.#discovery;
-    if (!discovery.document(path, undefined)) return undefined;
-    return async (request) => documentResponse(request, discovery.document(path, request.headers.accept)!);
+  /** Forgets the documents when other resources are served by now. */
+  #renew(): void {
+    const { generation } = this.#options.resources;
+    if (generation === this.#generation) return;
+    this.#generation = generation;
+    this.#discovery = undefined;
+    this.#openApi = undefined;
+  }
+
+  #discoveryHandler(path: string): Handler {
+    return async (request, info) => {
+      const { resources, serverAddress } = this.#options;
+      this.#renew();
+      this.#discovery ??= import('./discovery/discovery.ts').then(
+        ({ Discovery }) => new Discovery({ resources: discoveredResources(resources), serverAddress }),
+      );
+      const document = (await this.#discovery).document(path, request.headers.accept);
+      return document ? documentResponse(request, document) : notFoundPage(request, info);
+    };
   }
 
   #openApiHandler(path: string): Handler {
     return async (request, info) => {
       const { resources } = this.#options;
+      this.#renew();
       this.#openApi ??= import('./openapi/openapi.ts').then(
-        ({ OpenApi }) => new OpenApi({ resources: resources.rows(), version: serverVersion.gitVersion }),
+        ({ OpenApi }) => new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion }),
       );
       const document = (await this.#openApi).document(path, request.headers.accept);
       return document ? documentResponse(request, document) : notFoundPage(request, info);
     };
   }
+}
+
+function discoveredResources(resources: ServedResources): DiscoveredResource[] {
+  return [...resources.all()].flatMap(({ row, custom }) => (custom ? (custom.discovered ?? []) : row));
+}
+
+function documentedResources(resources: ServedResources): DocumentedResource[] {
+  return [...resources.all()].flatMap(({ row, custom, listKind }): DocumentedResource[] => {
+    if (!custom) return [row];
+    const { discovered, publishedSchema } = custom;
+    return discovered ? [{ ...discovered, listKind, schema: publishedSchema }] : [];
+  });
 }
 
 function documentResponse({ headers: asked }: ApiRequest, { body, contentType, etag }: Document): ApiResponse {

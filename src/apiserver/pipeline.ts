@@ -1,6 +1,6 @@
 /**
- * The stages of a request: what it means, who asks, whether there is room for it, whether they may, and the handler at the end. The
- * order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
+ * The stages of a request: what it means, whether there is time for it, who asks, whether there is room for it, whether they may, and
+ * the handler at the end. The order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
  */
 
 import type { Log } from '../base/log.ts';
@@ -9,18 +9,22 @@ import { asksImpersonation, impersonatedUser } from './authentication/impersonat
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
 import { failureResponse } from './failure.ts';
-import type { FlowControl } from './flow-control.ts';
-import type { RequestObserver } from './metrics/request-observer.ts';
+import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
+import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { parseRequestInfo } from './request-info.ts';
+import type { RequestTime } from './request-time.ts';
 import type { ServedResources } from './resources.ts';
+import type { Shutdown } from './shutdown.ts';
 
 export interface PipelineOptions {
   readonly log: Log;
   readonly resources: ServedResources;
-  readonly flowControl: FlowControl;
+  readonly flowControl: () => FlowControl;
   readonly observer: RequestObserver;
+  readonly time: RequestTime;
+  readonly shutdown: Shutdown;
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
@@ -36,32 +40,59 @@ export function createPipeline(options: PipelineOptions): (request: ApiRequest) 
   const { log, observer } = options;
   return async (request) => {
     let info: RequestInfo | undefined;
-    const observed = observer.begin();
+    const observed = observer.begin(request);
     let response: ApiResponse;
     try {
       info = parseRequestInfo(request.method, request.path, request.query);
-      response = await answer(options, request, info);
+      response = await serve(options, { request, info, observed });
     } catch (error) {
       response = failureResponse(error, request, log);
     }
-    observed.end(request, info, response);
-    return response;
+    return observed.end(info, response);
   };
 }
 
-async function answer(options: PipelineOptions, request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
+interface Serving {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly observed: ObservedRequest;
+}
+
+function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse> | ApiResponse {
+  const { time, shutdown } = options;
+  const { request, info } = serving;
+  const longRunning = isLongRunning(info);
+  serving.observed.known(info, longRunning);
+  const refusal = shutdown.refusalOf(request);
+  if (refusal) return refusal;
+  if (longRunning) return answer(options, serving, time.waitLimitOf());
+  const limitMs = time.limitOf(request);
+  const ended = shutdown.enter();
+  return time.within(request, { limitMs, ended }, answer(options, serving, time.waitLimitOf(limitMs)));
+}
+
+async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: number): Promise<ApiResponse> {
+  const { request, info, observed } = serving;
   const user = request.user ?? (await userOf(options, request));
   // The request is the pipeline's own until it is answered.
   const known = Object.assign(request, { user });
   options.audit?.(known, info);
-  const entered = options.flowControl.enter(known, info);
-  const release = entered instanceof Promise ? await entered : entered;
+  const entering = options.flowControl().enter(known, info, waitLimitMs);
+  const entry = entering instanceof Promise ? await entering : entering;
+  if ('refusal' in entry) {
+    observed.terminated(info, entry.refusal.status);
+    return entry.refusal;
+  }
+  let response: ApiResponse;
   try {
     await authorize(options.authorizer(), user, info);
-    return await handlerOf(options, info)(known, info);
+    response = await handlerOf(options, info)(known, info);
+  } catch (error) {
+    response = failureResponse(error, request, options.log);
   } finally {
-    release();
+    entry.release();
   }
+  return entry.headers ? { ...response, headers: { ...response.headers, ...entry.headers } } : response;
 }
 
 async function userOf({ authenticate, authorizer }: PipelineOptions, request: ApiRequest): Promise<UserInfo> {

@@ -54,6 +54,8 @@ export interface ApiRequest {
   readonly user?: UserInfo | undefined;
   /** Aborted when the client is gone or the request's time is up. */
   readonly signal: AbortSignal;
+  /** Aborts the signal: the time is up. Absent where the signal is the caller's own. */
+  expire?(): void;
   readonly upgrade?: UpgradeConnection | undefined;
 }
 
@@ -81,6 +83,8 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ResponseBody;
+  /** Told the size of the body, once, by whoever writes it; in-process answers have none. */
+  readonly weighed?: ((bytes: number) => void) | undefined;
 }
 
 /** A stage or the end of the pipeline. Throws `StatusError` for what should become a `Status`. */

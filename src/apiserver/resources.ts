@@ -1,7 +1,8 @@
 /**
  * Which resources this server serves, and in which form each is kept. Several versions of a resource share one `StoredKind`:
  * one place in the store, one watch cache, one behaviour; the version in which they are kept is the hub, and the others are
- * converted from and to it. Built from the kind tables at start and looked up by group, version and resource ever after.
+ * converted from and to it. The built-in ones come from the kind tables at start; custom ones come and go while the server runs. Looked up
+ * by group, version and resource, and by nothing slower.
  */
 
 import { behaviourOf } from '../api/behaviours.ts';
@@ -10,8 +11,10 @@ import type { KindBehaviour } from '../api/kind.ts';
 import { builtinResources, builtinSchema } from '../api/schema.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
-import type { ResourceRow, SelectorRow, SubresourceRow, TypeSchema } from '../apimachinery/schema.ts';
+import type { ResourceRow, SelectorRow, SubresourceRow } from '../apimachinery/schema.ts';
+import type { CustomPart } from './custom-part.ts';
 import { deprecationWarning } from './deprecation.ts';
+import { type ResourceCodec, tableCodec } from './encoding/resource-codec.ts';
 import { fieldReader } from './watch-cache/selectable-fields.ts';
 
 /** What all served versions of one resource have in common. */
@@ -23,11 +26,14 @@ export interface StoredKind {
   readonly namespaced: boolean;
   readonly hub: ResourceRow;
   readonly hubApiVersion: string;
-  readonly type: TypeSchema;
+  /** Of the hub version. */
+  readonly codec: ResourceCodec;
   readonly behaviour: KindBehaviour;
   /** Facts on field selectors of the hub version. */
   readonly selectors: SelectorRow | undefined;
   readonly keepsStatus: boolean;
+  /** Defined by a CustomResourceDefinition. */
+  readonly custom: boolean;
   /** Every served version, by apiVersion. */
   readonly versions: ReadonlyMap<string, ServedResource>;
   /** Values that field selectors compare, under the hub version's names. */
@@ -38,7 +44,8 @@ export interface StoredKind {
 export interface ServedResource {
   readonly row: ResourceRow;
   readonly apiVersion: string;
-  readonly type: TypeSchema;
+  readonly listKind: string;
+  readonly codec: ResourceCodec;
   /** Absent for resources without storage: reviews and the like. */
   readonly stored: StoredKind | undefined;
   /** Between this version and the hub; absent for the hub itself. */
@@ -46,6 +53,8 @@ export interface ServedResource {
   readonly selectors: SelectorRow | undefined;
   /** What clients are warned of, if anything. */
   readonly deprecation: string | undefined;
+  /** What only a custom resource has; absent for those of the tables. */
+  readonly custom?: CustomPart | undefined;
 }
 
 export interface ResourceConfig {
@@ -56,8 +65,12 @@ export interface ResourceConfig {
 
 export class ServedResources {
   readonly #byKey = new Map<string, ServedResource>();
-  readonly #versions = new Set<string>();
-  readonly stored: readonly StoredKind[];
+  /** How many resources each apiVersion has. */
+  readonly #versions = new Map<string, number>();
+  readonly #storedByName = new Map<string, StoredKind>();
+  readonly #listeners: ((gone: readonly StoredKind[]) => void)[] = [];
+  /** Raised with every change: what was derived from an older one is out of date. */
+  generation = 0;
 
   constructor(config: ResourceConfig = {}) {
     const rows = enabledResources(config);
@@ -65,10 +78,40 @@ export class ServedResources {
     for (const row of rows) {
       const served = serve(row, rows, stored);
       (served.stored?.versions as Map<string, ServedResource> | undefined)?.set(served.apiVersion, served);
-      this.#byKey.set(keyOf(row.group, row.version, row.resource), served);
-      this.#versions.add(served.apiVersion);
+      this.#add(served);
     }
-    this.stored = [...stored.values()];
+    for (const kind of stored.values()) this.#storedByName.set(kind.name, kind);
+  }
+
+  /**
+   * Puts the versions of a custom resource in the place of those it had. What the server itself serves it keeps: a custom resource
+   * cannot take a built-in one's place.
+   */
+  replace(previous: readonly ServedResource[], next: readonly ServedResource[]): void {
+    const gone = new Set<StoredKind>();
+    for (const served of previous) {
+      const key = keyOf(served.row.group, served.row.version, served.row.resource);
+      if (this.#byKey.get(key) !== served) continue;
+      this.#byKey.delete(key);
+      this.#count(served.apiVersion, -1);
+      if (!served.stored) continue;
+      gone.add(served.stored);
+      if (this.#storedByName.get(served.stored.name) === served.stored) this.#storedByName.delete(served.stored.name);
+    }
+    for (const served of next) {
+      const { group, version, resource } = served.row;
+      if (this.#byKey.has(keyOf(group, version, resource))) continue;
+      this.#add(served);
+      if (served.stored) this.#storedByName.set(served.stored.name, served.stored);
+      if (served.stored) gone.delete(served.stored);
+    }
+    this.generation++;
+    for (const listener of this.#listeners) listener([...gone]);
+  }
+
+  /** Calls back after every change, with what is served no longer. */
+  onChange(listener: (gone: readonly StoredKind[]) => void): void {
+    this.#listeners.push(listener);
   }
 
   find(group: string, version: string, resource: string): ServedResource | undefined {
@@ -80,13 +123,24 @@ export class ServedResources {
     return this.#versions.has(apiVersionOf({ group, version }));
   }
 
+  /** By its name, as in `poddisruptionbudgets.policy`; undefined when it is not served. */
+  storedNamed(name: string): StoredKind | undefined {
+    return this.#storedByName.get(name);
+  }
+
   all(): IterableIterator<ServedResource> {
     return this.#byKey.values();
   }
 
-  /** Discovery's input: the rows that are switched on. */
-  rows(): ResourceRow[] {
-    return [...this.#byKey.values()].map((served) => served.row);
+  #add(served: ServedResource): void {
+    this.#byKey.set(keyOf(served.row.group, served.row.version, served.row.resource), served);
+    this.#count(served.apiVersion, 1);
+  }
+
+  #count(apiVersion: string, change: 1 | -1): void {
+    const count = (this.#versions.get(apiVersion) ?? 0) + change;
+    if (count > 0) this.#versions.set(apiVersion, count);
+    else this.#versions.delete(apiVersion);
   }
 }
 
@@ -99,15 +153,13 @@ function keyOf(group: string, version: string, resource: string): string {
 }
 
 function serve(row: ResourceRow, rows: readonly ResourceRow[], known: Map<string, StoredKind>): ServedResource {
-  const schema = builtinSchema();
   const apiVersion = apiVersionOf(row);
   const stored = row.storageVersion === undefined ? undefined : storedKind(row, rows, known);
   return {
     row,
     apiVersion,
-    get type() {
-      return schema.type(row.type);
-    },
+    listKind: `${row.kind}List`,
+    codec: stored?.hub === row ? stored.codec : tableCodec(row, row.type),
     stored,
     conversion: stored === undefined || stored.hub === row ? undefined : conversionTo(stored.hub, row),
     selectors: selectorsOf(row),
@@ -121,7 +173,6 @@ function storedKind(row: ResourceRow, rows: readonly ResourceRow[], known: Map<s
   if (existing) return existing;
   const sharing = rows.filter((other) => other.storagePrefix === row.storagePrefix);
   const hub = sharing.find((other) => apiVersionOf(other) === row.storageVersion) ?? sharing[0]!;
-  const schema = builtinSchema();
   const behaviour = once(() => behaviourOf(hub));
   const selectableFields = once(() => fieldReader(selectorsOf(hub), hub.namespaced, behaviour()));
   const kind: StoredKind = {
@@ -130,13 +181,12 @@ function storedKind(row: ResourceRow, rows: readonly ResourceRow[], known: Map<s
     namespaced: hub.namespaced,
     hub,
     hubApiVersion: apiVersionOf(hub),
-    get type() {
-      return schema.type(hub.type);
-    },
+    codec: tableCodec(hub, hub.type),
     get behaviour() {
       return behaviour();
     },
     selectors: selectorsOf(hub),
+    custom: false,
     versions: new Map(),
     selectableFields: (object) => selectableFields()(object),
     get keepsStatus() {

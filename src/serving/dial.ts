@@ -4,6 +4,7 @@
  */
 import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { quote } from '../apimachinery/go-text.ts';
 import type { Clock } from '../base/clock.ts';
 
 export interface DialAddress {
@@ -111,6 +112,10 @@ export function connectionFailure(error: unknown, host: string): string {
     return 'http: server gave HTTP response to HTTPS client';
   }
   if (code === 'ECONNRESET' || message === 'socket hang up') return 'EOF';
-  if (code.startsWith('HPE_')) return `net/http: HTTP/1.x transport connection broken: malformed HTTP response`;
+  if (code.startsWith('HPE_')) {
+    const packet = (error as { rawPacket?: Buffer }).rawPacket?.toString() ?? '';
+    const [line = ''] = packet.split(/\r?\n/, 1);
+    return `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${quote(line)}`;
+  }
   return message;
 }

@@ -4,27 +4,8 @@
  */
 import { builtinSchema } from '../../api/schema.ts';
 import { Codec } from '../../apimachinery/codec.ts';
-import type { KubeObject } from '../../apimachinery/meta.ts';
-import type { TypeSchema } from '../../apimachinery/schema.ts';
 
 export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
-
-/** Canonical JSON. `kind` and `apiVersion` must be set. */
-export function encodeObject(type: TypeSchema, object: KubeObject): Buffer {
-  return Buffer.from(builtinCodec().encodeAs(object, type.id));
-}
-
-interface Kind {
-  readonly type: TypeSchema;
-  readonly hubApiVersion: string;
-  readonly hub: { readonly kind: string };
-}
-
-/** Stored or served bytes, in today's canonical form. Not defaulted. */
-export function decodeStored(kind: Kind, bytes: Uint8Array): KubeObject {
-  const object = builtinCodec().decodeStored(bytes, kind.type.id);
-  return { ...object, kind: kind.hub.kind, apiVersion: kind.hubApiVersion } as unknown as KubeObject;
-}
 
 /** For objects and lists of any kind: by the tables where they know it, plainly where they do not. */
 export function encodeAny(object: unknown): Buffer {

@@ -24,14 +24,10 @@ export function listMetadata(page: ListPage): Record<string, unknown> {
   };
 }
 
-export function listKind(resource: ServedResource): string {
-  return `${resource.row.kind}List`;
-}
-
 /** The pieces of a list; each but the last has about `pieceSize` bytes. */
 export function* encodeList(resource: ServedResource, envelope: Envelope, page: ListPage): Generator<Buffer, void> {
   const metadata = JSON.stringify(listMetadata(page));
-  const head = `{"kind":"${listKind(resource)}","apiVersion":"${resource.apiVersion}","metadata":${metadata},"items":[`;
+  const head = `{"kind":"${resource.listKind}","apiVersion":"${resource.apiVersion}","metadata":${metadata},"items":[`;
   let parts: Buffer[] = [Buffer.from(head)];
   let size = head.length;
   let separator = openItem;

@@ -3,7 +3,7 @@
  * all items must have their form before anything is sent; those that have none yet get it in portions.
  */
 import type { ServedResource } from '../resources.ts';
-import { type ListPage, listKind, listMetadata } from './list-encoding.ts';
+import { type ListPage, listMetadata } from './list-encoding.ts';
 import { itemHead, itemHeadLength, listParts } from './protobuf.ts';
 
 const pieceSize = 64 * 1024;
@@ -35,7 +35,7 @@ export class ListMessages {
   /** The pieces of the list; each but the last has about `pieceSize` bytes. Only when everything is encoded. */
   *pieces(): Generator<Buffer, void> {
     const resource = this.#resource;
-    const typeMeta = { apiVersion: resource.apiVersion, kind: listKind(resource) };
+    const typeMeta = { apiVersion: resource.apiVersion, kind: resource.listKind };
     const { head, end } = listParts(typeMeta, listMetadata(this.#page), this.#size);
     let parts: Buffer[] = [head];
     let size = head.length;

@@ -7,6 +7,7 @@ import { notAcceptable } from '../../apimachinery/status.ts';
 import type { ApiRequest } from '../request.ts';
 import { isTrue } from '../request-info.ts';
 import { type OutputFormat, objectMediaType, outputFormats } from './media-types.ts';
+import { noProtobuf } from './protobuf.ts';
 
 /** Objects made into something else on their way out. */
 export interface Transform {
@@ -25,17 +26,20 @@ export interface NegotiationOptions {
   readonly transforms?: boolean;
   /** Whether the answer is a stream of events. */
   readonly stream?: boolean;
+  /** Whether whole objects have a protobuf form; custom ones have none. Default true. */
+  readonly protobuf?: boolean;
 }
 
 /** Throws 406 when the client accepts nothing that this server writes. */
 export function negotiate(
   request: ApiRequest,
-  { transforms = false, stream = false }: NegotiationOptions = {},
+  { transforms = false, stream = false, protobuf = true }: NegotiationOptions = {},
 ): Output {
   const { accept } = request.headers;
   if (accept === objectMediaType) return inProcess;
   const offered = stream ? streamFormats : outputFormats;
   const clauses = accept === undefined || accept.trim() === '' ? [anything] : parseAccept(accept);
+  let refusal: Error | undefined;
   for (const clause of clauses) {
     const format = offered.find((candidate) => matches(clause, candidate));
     if (!format) continue;
@@ -43,9 +47,13 @@ export function negotiate(
     if (transform === 'unknown' || !streamIsKnown(clause, format)) continue;
     // A Table has no protobuf form.
     if (transform?.as === 'Table' && format.name === 'protobuf') continue;
+    if (!protobuf && !transform && format.name === 'protobuf') {
+      refusal = noProtobuf();
+      continue;
+    }
     return { format, transform, pretty: format.name === 'json' && wantsPretty(request) };
   }
-  throw notAcceptable(offered.map((format) => format.mediaType));
+  throw refusal ?? notAcceptable(offered.map((format) => format.mediaType));
 }
 
 const streamFormats = outputFormats.filter((format) => format.streamMediaType !== undefined);

@@ -21,13 +21,21 @@ export function encodeMessage(type: Pick<TypeSchema, 'id'>, object: object): Buf
   return builtinCodec().encodeMessage(object, type.id);
 }
 
+export function noProtobufForm(what: string): string {
+  return `object ${what} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`;
+}
+
 /** An object of any kind that has such a form. Throws 406 for others. */
 export function encodeProtobuf(object: object): Buffer {
   const encoded = builtinCodec().encodeProtobuf(object);
   if (encoded) return encoded;
   const { kind } = object as { readonly kind?: string };
-  const message = `object *v1.${kind} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`;
-  throw statusError({ code: 406, reason: 'NotAcceptable', message });
+  throw noProtobuf(`*v1.${kind}`);
+}
+
+/** 406. Custom resources are `unstructured.Unstructured` to upstream. */
+export function noProtobuf(what = '*unstructured.Unstructured'): Error {
+  return statusError({ code: 406, reason: 'NotAcceptable', message: noProtobufForm(what) });
 }
 
 interface TypeMeta {

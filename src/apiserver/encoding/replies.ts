@@ -10,7 +10,7 @@ import type { ServedResource } from '../resources.ts';
 import { type IncludeObject, partialMetadata, partialMetadataList, type TableRow, tableOf } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
-import { encodeList, type ListPage, listKind, listMetadata, paced } from './list-encoding.ts';
+import { encodeList, type ListPage, listMetadata, paced } from './list-encoding.ts';
 import { ListMessages } from './list-messages.ts';
 import { encodeIn, reformat } from './media-types.ts';
 import type { Output, Transform } from './negotiation.ts';
@@ -60,7 +60,7 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
   const { output, resource, envelope, clock } = context;
   if (output.format.name === 'object') {
     const items = page.entries.map((entry) => entry.objectIn(resource));
-    const list = { kind: listKind(resource), apiVersion: resource.apiVersion, metadata: listMetadata(page), items };
+    const list = { kind: resource.listKind, apiVersion: resource.apiVersion, metadata: listMetadata(page), items };
     return objectReply(Object.freeze(list), {});
   }
   if (output.transform) return encodedReply(context, transformList(context, output.transform, page), {});

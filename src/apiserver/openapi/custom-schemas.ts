@@ -34,7 +34,11 @@ export function customObjectSchema(
   };
 }
 
-export function customListSchema(resource: DiscoveredResource, item: Json, schemas: SchemaCollector): Json {
+export function customListSchema(
+  resource: DiscoveredResource & { readonly listKind?: string | undefined },
+  item: Json,
+  schemas: SchemaCollector,
+): Json {
   const { group, version, kind } = resource;
   return {
     description: `A list of ${kind} objects.`,
@@ -45,7 +49,7 @@ export function customListSchema(resource: DiscoveredResource, item: Json, schem
       metadata: { ...schemas.reference('meta/v1.ListMeta') },
       items: { description: describeField('items'), type: 'array', items: item },
     },
-    'x-kubernetes-group-version-kind': [{ group, kind: `${kind}List`, version }],
+    'x-kubernetes-group-version-kind': [{ group, kind: resource.listKind ?? `${kind}List`, version }],
   };
 }
 

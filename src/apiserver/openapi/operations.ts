@@ -26,6 +26,8 @@ export type DocumentedResource = DiscoveredResource & {
   readonly list?: string | undefined;
   /** `openAPIV3Schema` of a custom resource's version. */
   readonly schema?: Json | undefined;
+  /** Of a custom resource's list, where it is not the kind and `List`. */
+  readonly listKind?: string | undefined;
 };
 
 export type HttpMethod = 'get' | 'put' | 'post' | 'delete' | 'options' | 'head' | 'patch';

@@ -30,7 +30,6 @@ import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apim
 import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
 import { yamlToJson } from '../../apimachinery/yaml-text.ts';
 import { forbiddenError } from '../authorization/forbidden.ts';
-import { builtinCodec } from '../encoding/json.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, toHub } from './body.ts';
@@ -38,7 +37,7 @@ import { replyToWrite } from './create.ts';
 import { ownedKind, servedForm, setOwners, writerOf } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
 import type { Operation } from './operation.ts';
-import { type UpdateOutcome, updateObject } from './update.ts';
+import { type AdmittedPart, type UpdateOutcome, updateObject } from './update.ts';
 import { bodyLimitBytes, parseWriteOptions, type WriteOptions } from './write-options.ts';
 
 const raceAttempts = 6;
@@ -61,7 +60,10 @@ export async function applyObject(
   operation: Operation,
   config: JsonObject,
   options: WriteOptions,
-  { strategies = operation.subresource }: { readonly strategies?: string } = {},
+  {
+    strategies = operation.subresource,
+    admitted,
+  }: { readonly strategies?: string; readonly admitted?: AdmittedPart } = {},
 ): Promise<UpdateOutcome> {
   const outcomeOn = (live: KubeObject | undefined) => applied(operation, live, { config, options });
   return updateObject({ ...operation, subresource: strategies }, options, {
@@ -69,6 +71,7 @@ export async function applyObject(
     make: (current: CacheEntry) => outcomeOn(current.object()),
     create: operation.subresource === '' ? () => outcomeOn(undefined) : undefined,
     beforeCreate: () => authorizeCreation(operation),
+    admitted,
     // The new object comes with its owners.
     track: () => {},
     owned: true,
@@ -175,9 +178,7 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
 }
 
 function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
-  const { group, version, kind } = resource.row;
-  const expected = { group, version, kind };
-  const { object: decoded } = builtinCodec().decodeValue(object, { expected, fieldValidation: 'Ignore' });
+  const { object: decoded } = resource.codec.decodeValue(object, { fieldValidation: 'Ignore' });
   const next = decoded as unknown as Draft<KubeObject>;
   next.metadata ??= {};
   return toHub(resource, next);

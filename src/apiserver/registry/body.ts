@@ -1,29 +1,40 @@
 /** A request's object: read, decoded by the kind table with upstream's strictness, brought into the hub version and defaulted. */
+
+import { quote } from '../../apimachinery/go-text.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest } from '../../apimachinery/status.ts';
-import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
+import { noProtobufForm } from '../encoding/protobuf.ts';
+import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
 import type { Operation } from './operation.ts';
 import { bodyLimitBytes, type WriteOptions } from './write-options.ts';
 
-/** Decodes the body as `expected`; problems that only deserve a warning are added to `warnings`. Throws 400, 413, 415. */
-export async function decodeBody(
+interface BodyTarget {
+  readonly options: Pick<WriteOptions, 'fieldValidation'>;
+  readonly warnings: string[];
+}
+
+/** Decodes the body as a kind of the tables. Throws 400, 413, 415. */
+export function decodeBody(
   request: ApiRequest,
   expected: GroupVersionKind,
-  target: { readonly options: Pick<WriteOptions, 'fieldValidation'>; readonly warnings: string[] },
+  target: BodyTarget,
 ): Promise<Draft<KubeObject>> {
+  return decodeWith(request, tableCodec(expected), target);
+}
+
+/** Problems that only deserve a warning are added to `warnings`. Throws 400, 413, 415. */
+async function decodeWith(request: ApiRequest, codec: ResourceCodec, target: BodyTarget): Promise<Draft<KubeObject>> {
   const { fieldValidation } = target.options;
-  const gvk = { group: expected.group, version: expected.version, kind: expected.kind };
   const { body } = request;
-  const codec = builtinCodec();
   const detached = body.kind === 'value' ? detachOwners((body.value ?? {}) as object) : undefined;
   const decoded = detached
-    ? codec.decodeValue(detached.value, { expected: gvk, fieldValidation })
-    : await decodeBytes(request, gvk, fieldValidation);
+    ? codec.decodeValue(detached.value, { fieldValidation })
+    : await decodeBytes(request, codec, fieldValidation);
   target.warnings.push(...decoded.warnings);
   const object = decoded.object as unknown as Draft<KubeObject>;
   object.metadata ??= {};
@@ -33,19 +44,23 @@ export async function decodeBody(
 
 async function decodeBytes(
   request: ApiRequest,
-  expected: GroupVersionKind,
+  codec: ResourceCodec,
   fieldValidation: WriteOptions['fieldValidation'],
 ) {
   const format = inputFormat(request.headers['content-type']);
   const bytes = request.body.kind === 'bytes' ? await request.body.read(bodyLimitBytes) : Buffer.alloc(0);
-  if (format === 'protobuf') return builtinCodec().decodeProtobuf(bytes, { expected, fieldValidation });
-  return builtinCodec().decode(bytes, { expected, fieldValidation, format });
+  if (format !== 'protobuf') return codec.decode(bytes, { fieldValidation, format });
+  if (codec.protobuf) return codec.protobuf.decode(bytes, { fieldValidation });
+  const { kind, version } = codec.gvk;
+  throw badRequest(
+    `${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${noProtobufForm('*unstructured.Unstructured')}`,
+  );
 }
 
 /** The body as an object of the resource, in the hub version and defaulted. */
 export async function decodeResource(operation: Operation, options: WriteOptions): Promise<Draft<KubeObject>> {
   const { request, resource, warnings } = operation;
-  return toHub(resource, await decodeBody(request, resource.row, { options, warnings }));
+  return toHub(resource, await decodeWith(request, resource.codec, { options, warnings }));
 }
 
 /** From a served version to the hub, with defaults. */

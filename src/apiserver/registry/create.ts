@@ -3,7 +3,7 @@
  * succeeds only if the key is free. A generated name that is taken is tried again with another.
  */
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
-import { alreadyExists, generateNameConflict, statusError } from '../../apimachinery/status.ts';
+import { alreadyExists, forbidden, generateNameConflict, statusError } from '../../apimachinery/status.ts';
 import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -43,6 +43,10 @@ export async function createObject(
 ): Promise<Written> {
   const { kind, info, environment } = operation;
   const { metadata } = object;
+  if (operation.resource.custom?.terminating) {
+    const reason = 'create not allowed while custom resource definition is terminating';
+    throw forbidden(operation.resource.row, metadata.name ?? '', reason);
+  }
   if (metadata.resourceVersion) {
     throw statusError({ code: 500, reason: '', message: 'resourceVersion should not be set on objects to be created' });
   }

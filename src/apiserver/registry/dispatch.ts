@@ -2,16 +2,14 @@
  * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
  * finding something, and its way of refusing a method.
  */
-import { genericServerResponse, methodNotSupported } from '../../apimachinery/status.ts';
+import { genericServerResponse, methodNotSupported, notFound } from '../../apimachinery/status.ts';
+import { onFirstCall } from '../../base/lazy-module.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type ServedResource, type ServedResources, subresourceOf } from '../resources.ts';
 import { create } from './create.ts';
-import { deleteOne } from './delete.ts';
-import { deleteCollection } from './delete-collection.ts';
 import { createOperation, type Operation, type RegistryEnvironment } from './operation.ts';
-import { patch } from './patch.ts';
 import { get, list } from './read.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
@@ -24,9 +22,9 @@ const verbs: Readonly<Record<string, OperationHandler>> = {
   watch,
   create,
   update,
-  patch,
-  delete: deleteOne,
-  deletecollection: deleteCollection,
+  patch: onFirstCall(async () => (await import('./patch.ts')).patch),
+  delete: onFirstCall(async () => (await import('./delete.ts')).deleteOne),
+  deletecollection: onFirstCall(async () => (await import('./delete-collection.ts')).deleteCollection),
 };
 
 /** Subresources that are the object itself under other rules of update. */
@@ -52,11 +50,14 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     // Proxies hand on whatever method they are called with.
     if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
     if (handler) return withDeprecation(resource, await handler(request, info));
-    const run = operations.get(key)?.[info.verb] ?? registryVerb(info);
+    const own = resource.custom ? resource.custom.operations[info.subresource] : operations.get(key);
+    const run = own?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
     const output = negotiate(request, {
       transforms: info.subresource === '' || updatedParts.has(info.subresource),
       stream: info.verb === 'watch',
+      // A deletion answers with a Status, a scale with a Scale.
+      protobuf: resource.codec.protobuf !== undefined || own !== undefined || info.verb === 'delete',
     });
     return withDeprecation(resource, await run(createOperation(environment, { request, info, resource, output })));
   };
@@ -84,8 +85,10 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   const missing = () => genericServerResponse({ code: 404, method: request.method });
   if (info.subresource !== '') {
     const subresource = subresourceOf(resource, info.subresource);
-    if (!subresource) throw missing();
-    if (!subresource.verbs.includes(info.verb)) throw refusedMethod(request);
+    if (!subresource) throw resource.custom ? notFound(row, info.name) : missing();
+    if (!subresource.verbs.includes(info.verb)) {
+      throw resource.custom ? methodNotSupported(row, info.verb) : refusedMethod(request);
+    }
   }
   const named = info.name !== '' && info.verb !== 'list' && info.verb !== 'watch' && info.verb !== 'deletecollection';
   const ofNamespace = row.resource === 'namespaces' && row.group === '';

@@ -11,7 +11,7 @@ import type { Store } from '../../storage/store.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
+import type { ServedResource, ServedResources, StoredKind } from '../resources.ts';
 import { DecodedPool } from '../watch-cache/cache-entry.ts';
 import type { Representation } from '../watch-cache/cache-event.ts';
 import { Delivery } from '../watch-cache/delivery.ts';
@@ -23,13 +23,15 @@ import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
+import type { WatchLifetimes } from './watch-lifetimes.ts';
 
 export interface EnvironmentOptions<V> {
-  readonly kinds: readonly StoredKind[];
+  readonly resources: ServedResources;
   readonly store: Store<V>;
   readonly form: ObjectForm<V>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly watchLifetimes: WatchLifetimes;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
@@ -73,7 +75,19 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     return kindStorage({ kind, store, form, cache, ttlSeconds });
   };
-  const kindsByName = new Map(options.kinds.map((kind) => [kind.name, kind]));
+  options.resources.onChange((gone) => {
+    for (const kind of gone) forget(kind);
+  });
+  /** What was served ends its watches and gives everything back. */
+  const forget = (kind: StoredKind) => {
+    storages.get(kind)?.cache.detach();
+    storages.delete(kind);
+    for (const served of kind.versions.values()) {
+      envelopes.delete(served);
+      representations.json.delete(served);
+      representations.protobuf.delete(served);
+    }
+  };
   const storageOf = (kind: StoredKind) => remember(storages, kind, () => makeStorage(kind));
   return {
     clock,
@@ -82,6 +96,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    watchLifetimes: options.watchLifetimes,
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
@@ -89,7 +104,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     },
     storageOf,
     storageNamed(name) {
-      const kind = kindsByName.get(name);
+      const kind = options.resources.storedNamed(name);
       return kind && storageOf(kind);
     },
     hooksOf: (kind) => options.hooks.get(kind.name) ?? noHooks,

@@ -2,7 +2,6 @@
  * Who owns which fields, kept right by every write: joins the algebra of `apimachinery/managed-fields` to requests and stored kinds. Ownership is
  * reckoned before admission and the strategies, as upstream does: what these change on their own belongs to nobody.
  */
-import { builtinSchema } from '../../api/schema.ts';
 import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
 import type { FieldSet } from '../../apimachinery/managed-fields/field-set.ts';
@@ -16,7 +15,6 @@ import {
   type Writer,
 } from '../../apimachinery/managed-fields/managers.ts';
 import { type OwnedKind, updateOwnership } from '../../apimachinery/managed-fields/ownership.ts';
-import { Shapes } from '../../apimachinery/managed-fields/shape.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { ApiRequest } from '../request.ts';
@@ -160,7 +158,7 @@ export function writerOf(operation: Operation, fieldManager: string, as: Writer[
 /** The operation's kind in its own version, with the fields it cannot change. */
 export function ownedKind({ resource, kind, subresource }: Operation): OwnedKind {
   const { apiVersion } = resource;
-  const shapeOf = (version: ServedResource) => builtinShapes().of(version.row.type);
+  const shapeOf = ({ codec }: ServedResource) => codec.shape;
   return {
     apiVersion,
     shape: shapeOf(resource),
@@ -191,21 +189,6 @@ function fromHub({ conversion }: ServedResource, object: JsonObject): JsonObject
 function toHub({ conversion }: ServedResource, object: JsonObject): JsonObject {
   if (!conversion || conversion.identity) return object;
   return conversion.toHub(draft(object as unknown as KubeObject)) as unknown as JsonObject;
-}
-
-/** Shapes of immutable tables: sharing them changes nothing but the time it takes to make them. */
-const builtinShapes: () => Shapes = once(() => new Shapes(builtinSchema()));
-
-export function shapeOfType(typeId: string) {
-  return builtinShapes().of(typeId);
-}
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
 }
 
 /** Whether two objects have the same owners of the same fields, whenever these were written. */

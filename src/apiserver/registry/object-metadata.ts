@@ -81,7 +81,7 @@ export function validateMetadata(kind: StoredKind, { metadata }: KubeObject): Fi
     ...validateLabels(metadata.labels, at.child('labels')),
     ...validateAnnotations(at.child('annotations'), metadata.annotations),
     ...validateOwners(metadata.ownerReferences ?? [], at.child('ownerReferences')),
-    ...validateFinalizers(metadata.finalizers ?? [], at.child('finalizers')),
+    ...validateFinalizers(kind, metadata.finalizers ?? [], at.child('finalizers')),
     ...validateManagers(metadata.managedFields ?? [], at.child('managedFields')),
   ];
 }
@@ -163,14 +163,16 @@ function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath)
   return errors;
 }
 
-const plainFinalizers: readonly string[] = ['kubernetes', orphanFinalizer, foregroundFinalizer];
+/** Finalizers without a domain. */
+export const plainFinalizers: readonly string[] = ['kubernetes', orphanFinalizer, foregroundFinalizer];
 
-function validateFinalizers(finalizers: readonly string[], at: FieldPath): FieldError[] {
+function validateFinalizers(kind: StoredKind, finalizers: readonly string[], at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   finalizers.forEach((finalizer, index) => {
     const messages = qualifiedName(finalizer);
     errors.push(...refused(at.index(index), finalizer, messages));
-    if (messages.length === 0 && !finalizer.includes('/') && !plainFinalizers.includes(finalizer)) {
+    // Of custom resources upstream only warns.
+    if (!kind.custom && messages.length === 0 && !finalizer.includes('/') && !plainFinalizers.includes(finalizer)) {
       errors.push(
         invalid(at.index(index), finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );

@@ -21,11 +21,9 @@ import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch, isObject, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { restoreProblem } from '../../apimachinery/patch/restore.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
-import type { GroupVersionKind } from '../../apimachinery/resource.ts';
-import type { TypeSchema } from '../../apimachinery/schema.ts';
 import { badRequest, invalid, StatusError, unsupportedMediaType } from '../../apimachinery/status.ts';
-import { builtinCodec } from '../encoding/json.ts';
 import { mediaTypeOf } from '../encoding/media-types.ts';
+import type { ResourceCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
 import { applyPatchType, bodyLimitBytes } from './write-options.ts';
@@ -34,8 +32,7 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** What the patched document must be. */
 export interface PatchTarget {
-  readonly expected: GroupVersionKind;
-  readonly type: TypeSchema;
+  readonly codec: ResourceCodec;
   readonly fieldValidation: FieldValidation;
 }
 
@@ -58,17 +55,21 @@ type PatchType = (typeof patchTypes)[number];
 /** Those that `readPatch` does not read: server-side apply. */
 const servedPatchTypes = [...patchTypes, applyPatchType] as const;
 
-/** Throws 415. */
-export function checkPatchType({ headers }: Pick<ApiRequest, 'headers'>): PatchType | typeof applyPatchType {
+/** Strategic merge patches need a table that says how to merge. Throws 415. */
+export function checkPatchType(
+  { headers }: Pick<ApiRequest, 'headers'>,
+  codec: Pick<ResourceCodec, 'type'>,
+): PatchType | typeof applyPatchType {
   const mediaType = mediaTypeOf(headers['content-type'] ?? '');
-  const type = servedPatchTypes.find((known) => known === mediaType);
-  if (!type) throw unsupportedMediaType(servedPatchTypes);
+  const served = codec.type ? servedPatchTypes : servedPatchTypes.filter((type) => !type.includes('strategic'));
+  const type = served.find((known) => known === mediaType);
+  if (!type) throw unsupportedMediaType(served);
   return type;
 }
 
 /** Reads the whole body, and nothing of what it means. Throws 413, 415. */
 export async function readPatch(request: ApiRequest, target: PatchTarget): Promise<ApplyPatch> {
-  const type = checkPatchType(request);
+  const type = checkPatchType(request, target.codec);
   if (type === applyPatchType) throw unsupportedMediaType(patchTypes);
   const { body } = request;
   if (body.kind === 'value') {
@@ -188,15 +189,21 @@ function applied(
 ): Patched {
   if (type === 'application/json-patch+json') {
     const after = applyJsonPatch(before, value);
-    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, canonical(before)) });
+    return decoded(after, strictErrors, {
+      ...target,
+      shown: () => patchedText(after, canonical(before, target.codec)),
+    });
   }
   if (type === 'application/merge-patch+json') {
     const after = applyMergePatch(before, value);
-    return decoded(after, strictErrors, { ...target, shown: () => patchedText(after, canonical(before)) });
+    return decoded(after, strictErrors, {
+      ...target,
+      shown: () => patchedText(after, canonical(before, target.codec)),
+    });
   }
   const patch = value as Document;
-  const after = applyStrategicMergePatch(before, patch, target.type);
-  const problem = restoreProblem(after, target.type);
+  const after = applyStrategicMergePatch(before, patch, target.codec.type!);
+  const problem = restoreProblem(after, target.codec.type!);
   if (problem !== undefined) throw nonsense(goValue(patch), problem);
   return decoded(after, strictErrors, { ...target, shown: () => goValue(patch) });
 }
@@ -207,13 +214,12 @@ interface Decoding extends PatchTarget {
 }
 
 function decoded(after: unknown, strictErrors: readonly string[], decoding: Decoding): Patched {
-  const { expected, fieldValidation, shown } = decoding;
+  const { codec, fieldValidation, shown } = decoding;
   const lenient = fieldValidation === 'Ignore';
   try {
     // Owners that the patch did not touch are frozen; they need no second reading.
     const detached = detachOwners(after as object);
-    const result = builtinCodec().decodeValue(detached.value, {
-      expected,
+    const result = codec.decodeValue(detached.value, {
       // What is strict is decided below, with what the patch itself is guilty of.
       fieldValidation: lenient ? 'Ignore' : 'Warn',
     });
@@ -237,8 +243,8 @@ function nonsense(shown: string, problem: string): StatusError {
 }
 
 /** With fields in the order in which they are written. */
-function canonical(document: Document): Document {
-  return JSON.parse(builtinCodec().encodeCanonical(document)) as Document;
+function canonical(document: Document, codec: ResourceCodec): Document {
+  return JSON.parse(codec.encode(document as unknown as KubeObject).toString()) as Document;
 }
 
 /** The patched document as upstream shows it: where the patch has been the keys are sorted, elsewhere they are as they were. */

@@ -17,10 +17,10 @@ const raceAttempts = 6;
 
 export async function patch(operation: Operation): Promise<ApiResponse> {
   const { request, resource, warnings } = operation;
-  if (checkPatchType(request) === applyPatchType) return serverSideApply(operation);
+  if (checkPatchType(request, resource.codec) === applyPatchType) return serverSideApply(operation);
   const options = parseWriteOptions(request.query, 'PatchOptions');
-  const { row: expected, type } = resource;
-  const apply = await readPatch(request, { expected, type, fieldValidation: options.fieldValidation });
+  const { codec } = resource;
+  const apply = await readPatch(request, { codec, fieldValidation: options.fieldValidation });
   let warned = false;
   const { written } = await updateObject(operation, options, {
     attempts: raceAttempts,

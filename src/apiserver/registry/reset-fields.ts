@@ -42,5 +42,5 @@ export function resetFields(kind: StoredKind, subresource: string): FieldSet | u
   const key = `${kind.name}/${subresource}`;
   if (exceptions.has(key)) return exceptions.get(key);
   if (subresource !== 'status') return kind.keepsStatus ? status : undefined;
-  return statusOnlyGroups.has(kind.hub.group) || statusOnlyKinds.has(kind.name) ? metadataAndSpec : spec;
+  return kind.custom || statusOnlyGroups.has(kind.hub.group) || statusOnlyKinds.has(kind.name) ? metadataAndSpec : spec;
 }

@@ -4,20 +4,20 @@
  */
 
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
-import { builtinSchema } from '../../api/schema.ts';
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { type LabelSelector, labelMatcherOf, labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest, invalid, notFound } from '../../apimachinery/status.ts';
 import { replyWithObject } from '../encoding/replies.ts';
+import { tableCodec } from '../encoding/resource-codec.ts';
 import { applyObject, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
-import { copyObject, shapeOfType, trackUpdate } from '../registry/managed-fields.ts';
+import { copyObject, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
-import { updateObject } from '../registry/update.ts';
+import { type AdmittedPart, updateObject } from '../registry/update.ts';
 import { applyPatchType, parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -46,11 +46,10 @@ export async function updateScale(operation: Operation): Promise<ApiResponse> {
 }
 
 export async function patchScale(operation: Operation): Promise<ApiResponse> {
-  if (checkPatchType(operation.request) === applyPatchType) return applyScale(operation);
+  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType) return applyScale(operation);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const { fieldValidation } = options;
-  const type = builtinSchema().type('autoscaling/v1.Scale');
-  const apply = await readPatch(operation.request, { expected: scaleKind, type, fieldValidation });
+  const apply = await readPatch(operation.request, { codec: tableCodec(scaleKind), fieldValidation });
   return writeScale(operation, options, (current) => {
     const before = scaleOf(operation, current.object()) as unknown as Readonly<Record<string, unknown>>;
     return apply(before).object as unknown as Draft<Scale>;
@@ -62,7 +61,7 @@ async function applyScale(operation: Operation): Promise<ApiResponse> {
   const { request, warnings, resource, info } = operation;
   const options = parseWriteOptions(request.query, 'ApplyOptions');
   const read = await readConfiguration(request, options);
-  const shape = shapeOfType('autoscaling/v1.Scale');
+  const { shape } = tableCodec(scaleKind);
   const scale = checkedConfiguration(read.config, { row: scaleKind, shape }) as Partial<Scale>;
   warnings.push(...read.warnings);
   const { resourceVersion } = scale.metadata ?? {};
@@ -73,7 +72,10 @@ async function applyScale(operation: Operation): Promise<ApiResponse> {
     spec: { replicas: scale.spec?.replicas ?? 0 },
   };
   validateScale({ metadata: config.metadata, spec: config.spec });
-  const { written } = await applyObject(operation, config, options, { strategies: '' });
+  const { written } = await applyObject(operation, config, options, {
+    strategies: '',
+    admitted: admittedScale(operation),
+  });
   return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, { warnings });
 }
 
@@ -87,6 +89,7 @@ async function writeScale(
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
     track: trackUpdate(operation, options),
+    admitted: admittedScale(operation),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
@@ -101,6 +104,18 @@ async function writeScale(
   return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, {
     warnings: operation.warnings,
   });
+}
+
+/** Admission is asked about the Scale, as the client sent it. */
+function admittedScale(operation: Operation): AdmittedPart {
+  return {
+    kind: scaleKind,
+    subresource: operation.subresource,
+    of: (object) => scaleOf(operation, object) as Draft<Scale> as Draft<KubeObject>,
+    into(scale, object) {
+      (object as Draft<Workload>).spec.replicas = (scale as Scale).spec.replicas ?? 0;
+    },
+  };
 }
 
 export function writtenObject(written: Written): KubeObject {

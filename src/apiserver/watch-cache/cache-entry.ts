@@ -8,8 +8,6 @@
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import { decodeStored, encodeObject } from '../encoding/json.ts';
-import { encodeMessage } from '../encoding/protobuf.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
 import type { ObjectForm } from './object-form.ts';
@@ -34,6 +32,7 @@ export class CacheEntry<V = unknown> {
   readonly revision: number;
   readonly createRevision: number;
   readonly #context: EntryContext<V>;
+  readonly #trusted: boolean;
   #value: V | undefined;
   #object: KubeObject | undefined;
   #bytes: Buffer | undefined;
@@ -45,6 +44,7 @@ export class CacheEntry<V = unknown> {
   /** `trusted`: the bytes were written by this very release, so they can be served as they are. */
   constructor(context: EntryContext<V>, version: StoredVersion<V>, trusted: boolean) {
     this.#context = context;
+    this.#trusted = trusted;
     this.key = version.key;
     this.revision = version.revision;
     this.createRevision = version.createRevision;
@@ -85,11 +85,18 @@ export class CacheEntry<V = unknown> {
     if (this.#object) return this.#object;
     const { kind, form, pool } = this.#context;
     const decodes = this.#bytes !== undefined && !form.keepsObjects;
-    const stored = decodes ? decodeStored(kind, this.#bytes!) : form.toObject(kind, this.#value as V);
+    const stored = decodes ? parsed(kind, this.#bytes!) : this.#stored();
     const object = withRevision(stored, this.revision);
-    this.#object = form.keepsObjects ? Object.freeze(object) : deepFreeze(object);
+    this.#object = form.keepsObjects && this.#trusted ? Object.freeze(object) : deepFreeze(object);
     if (!form.keepsObjects) pool.hold(this);
     return object;
+  }
+
+  /** What the store holds, in the form of today; without its revision. */
+  #stored(): KubeObject {
+    const { kind, form } = this.#context;
+    const stored = form.toObject(kind, this.#value as V);
+    return form.keepsObjects && !this.#trusted ? kind.codec.current(stored) : stored;
   }
 
   /** Lends the decoded object of a write, so that nobody has to decode what was just encoded. */
@@ -111,9 +118,7 @@ export class CacheEntry<V = unknown> {
   bytes(): Buffer {
     if (this.#bytes) return this.#bytes;
     const { kind, form, envelope } = this.#context;
-    this.#bytes = form.keepsObjects
-      ? spliceRevision(envelope, form.toBytes(kind, this.#value as V), this.revision)
-      : spliceRevision(envelope, encodeObject(kind.type, form.toObject(kind, this.#value as V)), this.revision);
+    this.#bytes = spliceRevision(envelope, kind.codec.encode(this.#stored()), this.revision);
     if (!form.keepsObjects) this.#value = undefined;
     return this.#bytes;
   }
@@ -139,13 +144,14 @@ export class CacheEntry<V = unknown> {
 
   /** The protobuf message in a served version, without its envelope. */
   messageIn(resource: ServedResource): Buffer {
-    const { conversion, type } = resource;
+    const { conversion, codec } = resource;
+    if (!codec.protobuf) throw new TypeError(`${resource.row.kind} has no protobuf form`);
     if (!conversion) {
-      this.#message ??= encodeMessage(type, this.#object ?? this.#parsed());
+      this.#message ??= codec.protobuf.encode(this.#object ?? this.#parsed());
       return this.#message;
     }
     const version = this.#version(resource);
-    version.message ??= encodeMessage(type, version.object ?? this.objectIn(resource));
+    version.message ??= codec.protobuf.encode(version.object ?? this.objectIn(resource));
     return version.message;
   }
 
@@ -191,6 +197,11 @@ export class DecodedPool {
 
 const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 
+/** Canonical bytes of the hub version, which need no more than parsing. */
+function parsed({ custom, codec }: StoredKind, bytes: Buffer): KubeObject {
+  return custom ? (JSON.parse(bytes.toString()) as KubeObject) : codec.decodeStored(bytes);
+}
+
 export function withRevision(object: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: Object.freeze({ ...object.metadata, resourceVersion: String(revision) }) };
 }
@@ -202,7 +213,7 @@ function encodeWithRevision(
   revision: number,
 ): Buffer {
   const { resourceVersion: _, ...metadata } = object.metadata;
-  return spliceRevision(envelope, encodeObject(resource.type, { ...object, metadata }), revision);
+  return spliceRevision(envelope, resource.codec.encode({ ...object, metadata }), revision);
 }
 
 export function contextOf<V>(kind: StoredKind, form: ObjectForm<V>, pool: DecodedPool): EntryContext<V> {

@@ -43,12 +43,15 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   readonly #options: ResourceCacheOptions<V>;
   readonly #context: EntryContext<V>;
   readonly #watchers: WatcherIndex;
+  /** Frames told to watchers so far. */
+  readonly sent = { frames: 0 };
   /** Objects of writes under way, by the stored value: they spare the decoding of what was just encoded. */
   readonly #lent = new Map<V, KubeObject>();
   #entries = new SortedMap<CacheEntry<V>>();
   #history = new EventHistory(0);
   #loading: Promise<void> | undefined;
   #loaded = false;
+  #detached = false;
   /** Raised when a filling under way has become worthless. */
   #generation = 0;
   #early: StoreEvent<V>[] = [];
@@ -133,8 +136,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   }
 
   /** Live from now on; call `begin` or `replay` before anything else happens. */
-  watch(options: Omit<CacheWatcherOptions, 'delivery'>): CacheWatcher {
-    const watcher = new CacheWatcher({ ...options, delivery: this.#options.delivery });
+  watch(options: Omit<CacheWatcherOptions, 'delivery' | 'sent'>): CacheWatcher {
+    const watcher = new CacheWatcher({ ...options, delivery: this.#options.delivery, sent: this.sent });
     watcher.onEnd(() => this.#watchers.remove(watcher));
     this.#watchers.add(watcher);
     if (watcher.wantsBookmarks) this.#armBookmarks();
@@ -202,6 +205,13 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     this.#bookmarkTimer = undefined;
   }
 
+  /** The resource is served no longer, or no longer like this: ends all watches, and follows the store no more. */
+  detach(): void {
+    this.#detached = true;
+    this.#options.feed.detach(this.#options.kind.prefix, this);
+    this.close();
+  }
+
   async #recall(revision: number): Promise<void> {
     const history = this.#history;
     const { beginsAfter: upToRevision, room: limit } = history;
@@ -250,7 +260,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   async #load(): Promise<void> {
     const { store, feed, kind, clock } = this.#options;
     const generation = this.#generation;
-    feed.attach(kind.prefix, this);
+    if (!this.#detached) feed.attach(kind.prefix, this);
     const end = prefixEnd(kind.prefix);
     const entries = new SortedMap<CacheEntry<V>>();
     let start = kind.prefix;

@@ -26,13 +26,27 @@ export interface StoreFeedOptions<V> {
   readonly log: Log;
 }
 
+/** The caches of one prefix: one, except for custom resources of several versions. */
+class SinkGroup<V> implements FeedSink<V> {
+  readonly sinks = new Set<FeedSink<V>>();
+
+  apply(events: readonly StoreEvent<V>[]): void {
+    for (const sink of this.sinks) sink.apply(events);
+  }
+
+  reset(): void {
+    for (const sink of this.sinks) sink.reset();
+  }
+}
+
 /** All keys there can be begin with a slash. */
 const everyKey = { start: '/', end: '0' } as const;
 const restartDelayMs = 100;
 
 export class StoreFeed<V> {
   readonly #options: StoreFeedOptions<V>;
-  readonly #sinks = new Map<string, FeedSink<V>>();
+  readonly #sinks = new Map<string, SinkGroup<V>>();
+  #first: { readonly prefix: string; readonly callback: () => void } | undefined;
   #waiters: Waiter[] = [];
   #subscription: Subscription | undefined;
   #revision: number;
@@ -50,7 +64,20 @@ export class StoreFeed<V> {
   }
 
   attach(prefix: string, sink: FeedSink<V>): void {
-    this.#sinks.set(prefix, sink);
+    const group = this.#sinks.get(prefix) ?? new SinkGroup<V>();
+    group.sinks.add(sink);
+    this.#sinks.set(prefix, group);
+  }
+
+  detach(prefix: string, sink: FeedSink<V>): void {
+    const group = this.#sinks.get(prefix);
+    group?.sinks.delete(sink);
+    if (group?.sinks.size === 0) this.#sinks.delete(prefix);
+  }
+
+  /** Calls back once, when the first change below this prefix comes. */
+  onFirst(prefix: string, callback: () => void): void {
+    this.#first = { prefix, callback };
   }
 
   /** Resolves once all changes up to `revision` have been handed to the sinks. */
@@ -77,6 +104,7 @@ export class StoreFeed<V> {
   }
 
   #deliver(events: readonly StoreEvent<V>[]): void {
+    if (this.#first) this.#callFirst(events, this.#first);
     // Runs of one resource are common, so that most batches are handed on as they are.
     let start = 0;
     let sink = this.#sinkOf(events[0]!.key);
@@ -91,8 +119,14 @@ export class StoreFeed<V> {
     this.#advance(events.at(-1)!.revision);
   }
 
+  #callFirst(events: readonly StoreEvent<V>[], { prefix, callback }: { prefix: string; callback: () => void }): void {
+    if (!events.some(({ key }) => key.startsWith(prefix))) return;
+    this.#first = undefined;
+    callback();
+  }
+
   /** `/registry/pods/ns/a` belongs to `/registry/pods/`; some prefixes have one segment more. */
-  #sinkOf(key: string): FeedSink<V> | undefined {
+  #sinkOf(key: string): SinkGroup<V> | undefined {
     const first = key.indexOf('/', key.indexOf('/', 1) + 1);
     if (first < 0) return undefined;
     const sink = this.#sinks.get(key.slice(0, first + 1));

@@ -11,6 +11,7 @@ import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
+import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -100,6 +101,15 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       readOnly: given.number('max-requests-inflight'),
       mutating: given.number('max-mutating-requests-inflight'),
     },
+    priorityAndFairness: given.flag('enable-priority-and-fairness'),
+    requestTimeoutMs: given.milliseconds('request-timeout'),
+    minRequestTimeoutSeconds: given.number('min-request-timeout'),
+    goawayChance: given.number('goaway-chance'),
+    shutdown: {
+      delayMs: given.milliseconds('shutdown-delay-duration'),
+      watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
+      sendRetryAfter: given.flag('shutdown-send-retry-after'),
+    },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
     kubelet: {
       ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
@@ -108,6 +118,7 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       port: given.number('kubelet-port'),
     },
     hostname: environment.machine.nodeName,
+    components: localPortChecks(environment.clock),
   };
 }
 
@@ -163,7 +174,21 @@ function trustFrom(
     serving: { certificatePem: certificate, keyPem: key },
     tokens,
     issuer,
-    frontProxyCaPem: readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file')),
+    requestHeader: requestHeaderFrom(given),
+  };
+}
+
+/** Absent without `--requestheader-client-ca-file`: then no proxy is believed. */
+function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
+  const ca = readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file'));
+  if (ca === undefined) return undefined;
+  return {
+    ca: () => ca,
+    allowedNames: given.list('requestheader-allowed-names'),
+    usernameHeaders: given.list('requestheader-username-headers'),
+    uidHeaders: given.list('requestheader-uid-headers'),
+    groupHeaders: given.list('requestheader-group-headers'),
+    extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
 }
 
