@@ -18,6 +18,7 @@ import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
+import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
@@ -76,6 +77,8 @@ export interface ApiServerOptions {
   readonly compactionIntervalMs?: number | undefined;
   /** Absent: nothing is audited. Its owner's to close, after the server. */
   readonly auditor?: Auditor | undefined;
+  /** What `componentstatuses` tells besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -179,8 +182,9 @@ class Server implements ApiServer {
       [
         '/v1/componentstatuses',
         onFirstCall(async () => {
-          const { componentStatusesHandler } = await import('./component-statuses.ts');
-          return componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock });
+          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
+          return componentStatusesHandler({ checks, clock });
         }),
       ],
       ...(security.handlers ?? []),

@@ -11,6 +11,7 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
@@ -87,6 +88,8 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** What `kubectl get componentstatuses` shows besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
 }
 
 export interface ComposedApiServer {
@@ -218,6 +221,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
     inFlight: options.inFlight,
     auditor: options.auditor,
+    components: options.components,
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,

@@ -12,6 +12,7 @@ import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
+import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -128,6 +129,7 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       port: given.number('kubelet-port'),
     },
     hostname: environment.machine.nodeName,
+    components: localPortChecks(environment.clock),
   };
 }
 
