@@ -36,6 +36,13 @@ export function unknownControllers(selection: readonly string[]): readonly strin
   return selection.map((word) => word.replace(/^-/, '')).filter((name) => name !== '*' && !known.has(name));
 }
 
+/** Throws when a name is not known. */
+export function checkControllers(selection: readonly string[]): void {
+  const unknown = unknownControllers(selection);
+  if (unknown.length === 0) return;
+  throw new Error(`${unknown.map((name) => JSON.stringify(name)).join(', ')} is not in the list of known controllers`);
+}
+
 /** Upstream's rule: the last word about a name counts, a name of its own over `*`, and without `*` only what is named runs. */
 export function isEnabled(
   entry: Pick<ControllerEntry, 'name' | 'aliases' | 'enabledByDefault'>,
@@ -65,12 +72,7 @@ export async function runControllerManager(
   options: ControllerManagerOptions = {},
 ): Promise<void> {
   const selection = options.controllers ?? ['*'];
-  const unknown = unknownControllers(selection);
-  if (unknown.length > 0) {
-    throw new Error(
-      `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not in the list of known controllers`,
-    );
-  }
+  checkControllers(selection);
   const enabled = controllers.filter(
     (entry) =>
       isEnabled(entry, selection) && entry.gates.every(({ name, default: on }) => options.featureGates?.[name] ?? on),

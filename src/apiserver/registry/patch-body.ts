@@ -74,9 +74,11 @@ export async function readPatch(request: ApiRequest, target: PatchTarget): Promi
   const { body } = request;
   if (body.kind === 'value') {
     const value = draft(body.value);
+    if (request.audit?.tellsRequest) request.audit.requestPatch(JSON.stringify(value));
     return (before) => applied(type, { value, strictErrors: [] }, { ...target, before });
   }
   const text = body.kind === 'bytes' ? (await body.read(bodyLimitBytes)).toString('utf8') : '';
+  request.audit?.requestPatch(text);
   let patch: ParsedPatch | undefined;
   return (before) => {
     patch ??= parsers[type](text, target.fieldValidation);
