@@ -23,6 +23,16 @@ export interface CoerceOptions {
   readonly preservesUnknown?: boolean | undefined;
 }
 
+/** Metadata of the object at hand or of one embedded in it is malformed. */
+export class MetadataError extends DecodeError {
+  readonly error: FieldError;
+
+  constructor(error: FieldError) {
+    super(errorText(error));
+    this.error = error;
+  }
+}
+
 /** Validates metadata by the rules of all objects; `name` may be missing. */
 export type ValidateMetadata = (metadata: ObjectMeta, at: FieldPath) => readonly FieldError[];
 
@@ -75,7 +85,7 @@ export class CustomObjects {
     return errors;
   }
 
-  /** The same for an object that the schema embeds or that is whole itself, in place. Throws `DecodeError`. */
+  /** The same for an object that the schema embeds or that is whole itself, in place. Throws `MetadataError`. */
   coerceEmbedded(value: unknown, schema: StructuralSchema, at: FieldPath): void {
     this.#coerceEmbedded(value, schema, { at, dropsInvalid: false, strictErrors: [] });
   }
@@ -90,8 +100,7 @@ export class CustomObjects {
       const object = part as Record<string, unknown>;
       for (const name of ['apiVersion', 'kind']) {
         if (!Object.hasOwn(object, name) || typeof object[name] === 'string') continue;
-        if (!options.dropsInvalid)
-          throw new DecodeError(errorText(invalid(at.child(name), object[name], 'must be a string')));
+        if (!options.dropsInvalid) throw new MetadataError(invalid(at.child(name), object[name], 'must be a string'));
         delete object[name];
       }
       if (Object.hasOwn(object, 'metadata')) this.#coerceMetadata(object, at.child('metadata'), options);
@@ -103,7 +112,7 @@ export class CustomObjects {
       object.metadata = this.#read(object.metadata, { ...options, path: at.toString() }) ?? object.metadata;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      throw new DecodeError(errorText(invalid(at, object.metadata, error.message)));
+      throw new MetadataError(invalid(at, object.metadata, error.message));
     }
   }
 
