@@ -134,3 +134,10 @@ test('a quantity does not change', () => {
   assert.equal(String(a), '1');
   assert.ok(new Quantity(5n).equals(parseQuantity('5')));
 });
+
+test('an amount has a whole number only if it was written without a fraction', () => {
+  assert.equal(parseQuantity('50k').asInt64(), 50_000n);
+  assert.equal(parseQuantity('1Gi').asInt64(), 1_073_741_824n);
+  for (const text of ['1000m', '1.0', '1.5Gi', '9999999999999G'])
+    assert.equal(parseQuantity(text).asInt64(), undefined);
+});

@@ -50,6 +50,7 @@ export interface Bootstrap {
 const readyTimeoutMs = 30_000;
 const namespacesEveryMs = 60_000;
 const serviceEveryMs = 10_000;
+const flowControlEveryMs = 60_000;
 
 export function startBootstrap(options: BootstrapOptions): Bootstrap {
   const ready = prepare(options);
@@ -114,7 +115,7 @@ async function settle(options: BootstrapOptions): Promise<void> {
   };
   await Promise.all([
     addresses(),
-    once('flow control', () => ensureFlowControl(client, flowControlObjects())),
+    always('flow control', flowControlEveryMs, () => ensureFlowControl(client, flowControlObjects())),
     once('legacy token tracking', () => ensureLegacyTokenTracking(client, clock.now())),
     ...(trust ? [once('client trust', () => ensureClientTrust(client, trust()))] : []),
     ...(lease ? [always('identity lease', identityLeaseRenewMs, () => lease.renew())] : []),
