@@ -38,7 +38,9 @@ test('a connection that came over a socket is made with the options as admission
   });
   request.user = { name: 'jane', groups: [] };
   await handler(request, parseRequestInfo(request.method, request.path, request.query));
-  assert.deepEqual(seen, [{ kind: 'PodExecOptions', command: ['sh', '-i'], container: 'main', stdin: true }]);
+  assert.deepEqual(seen, [
+    { kind: 'PodExecOptions', apiVersion: 'v1', command: ['sh', '-i'], container: 'main', stdin: true },
+  ]);
   assert.deepEqual(connected?.query.getAll('container'), ['sidecar']);
   assert.deepEqual(connected?.query.getAll('command'), ['sh', '-i']);
   assert.equal(connected?.path, request.path);
