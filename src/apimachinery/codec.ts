@@ -18,7 +18,7 @@ import { ProtobufError } from './protobuf/wire-reader.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from './resource.ts';
 import type { SchemaRegistry } from './schema.ts';
 import { badRequest, type StatusError } from './status.ts';
-import { yamlToJson } from './yaml-text.ts';
+import { type YamlConversion, yamlToJson } from './yaml-text.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -28,6 +28,8 @@ export interface DecodeRequest {
   readonly fieldValidation: FieldValidation;
   /** The body's form; JSON when absent. */
   readonly format?: 'json' | 'yaml' | undefined;
+  /** Reads YAML; by default here and now, however long it takes. */
+  readonly yaml?: ((text: string) => YamlConversion) | undefined;
 }
 
 /** An object as the tables have it: known fields in canonical form, `kind` and `apiVersion` set. */
@@ -58,7 +60,7 @@ export class Codec {
   decode(body: Uint8Array | string, request: DecodeRequest): Decoded {
     const original =
       typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-    const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind) : undefined;
+    const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind, request.yaml) : undefined;
     const text = yaml?.json ?? original;
     const fast = parseFast(text);
     const stated = statedKind(
@@ -245,11 +247,11 @@ export class Codec {
  */
 export function decodeUntyped(
   body: Uint8Array | string,
-  options: { readonly kind: string; readonly format?: 'json' | 'yaml' | undefined },
+  options: { readonly kind: string } & Pick<DecodeRequest, 'format' | 'yaml'>,
 ): { readonly object: Record<string, unknown>; readonly strictErrors: readonly string[] } {
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-  const yaml = options.format === 'yaml' ? convertYaml(original, options.kind) : undefined;
+  const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
   const value = fast?.value ?? exactOf(text, original, options.kind);
@@ -342,9 +344,13 @@ function openBody(body: Uint8Array, kind: string) {
   }
 }
 
-function convertYaml(text: string, kind: string): { readonly json: string; readonly strictErrors: readonly string[] } {
+function convertYaml(
+  text: string,
+  kind: string,
+  convert: NonNullable<DecodeRequest['yaml']> = yamlToJson,
+): YamlConversion {
   try {
-    return yamlToJson(text);
+    return convert(text);
   } catch (error) {
     throw unrecognized((error as Error).message, text, kind);
   }

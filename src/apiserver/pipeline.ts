@@ -8,6 +8,7 @@ import type { AuthenticationResult } from './authentication/authenticator.ts';
 import { asksImpersonation, impersonatedUser } from './authentication/impersonation.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
+import type { YamlThread } from './encoding/yaml-thread.ts';
 import { failureResponse } from './failure.ts';
 import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
 import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
@@ -25,6 +26,7 @@ export interface PipelineOptions {
   readonly observer: RequestObserver;
   readonly time: RequestTime;
   readonly shutdown: Shutdown;
+  readonly yamlThread: YamlThread;
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
@@ -75,7 +77,7 @@ async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: n
   const { request, info, observed } = serving;
   const user = request.user ?? (await userOf(options, request));
   // The request is the pipeline's own until it is answered.
-  const known = Object.assign(request, { user });
+  const known = Object.assign(request, { user, yamlThread: options.yamlThread });
   options.audit?.(known, info);
   const entering = options.flowControl().enter(known, info, waitLimitMs);
   const entry = entering instanceof Promise ? await entering : entering;
