@@ -14,9 +14,11 @@ import { createClient } from '../client/typed-client.ts';
 import type { Store } from '../storage/store.ts';
 import { AdmissionStatistics } from './admission/admission-statistics.ts';
 import { AdmissionChain } from './admission/chain.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
+import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { YamlThread } from './encoding/yaml-thread.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
@@ -31,7 +33,7 @@ import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import { WatchLifetimes } from './registry/watch-lifetimes.ts';
-import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
+import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { Shutdown, type ShutdownSettings } from './shutdown.ts';
@@ -74,7 +76,10 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. Its owner's to close, after the server. */
+  readonly auditor?: Auditor | undefined;
+  /** What `componentstatuses` tells besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -180,8 +185,9 @@ class Server implements ApiServer {
       [
         '/v1/componentstatuses',
         onFirstCall(async () => {
-          const { componentStatusesHandler } = await import('./component-statuses.ts');
-          return componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock });
+          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
+          return componentStatusesHandler({ checks, clock });
         }),
       ],
       ...(security.handlers ?? []),
@@ -204,7 +210,9 @@ class Server implements ApiServer {
       yamlThread: this.#yamlThread,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
-      audit: options.audit,
+      auditor: options.auditor,
+      clock,
+      random: options.random ?? systemRandom,
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);

@@ -6,10 +6,12 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
+import type { Auditor } from '../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
@@ -67,6 +69,9 @@ export interface ComposedApiServerOptions {
   readonly disableAdmission?: readonly string[] | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
+  /** Its owner's to close. */
+  readonly auditor?: Auditor | undefined;
+  /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
   /** `--enable-priority-and-fairness`; default true. */
   readonly priorityAndFairness?: boolean | undefined;
   /** `--request-timeout`: how long a request may take, its body's arrival included. Default 60 s. */
@@ -87,6 +92,8 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** What `kubectl get componentstatuses` shows besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
 }
 
 export interface ComposedApiServer {
@@ -223,6 +230,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     log,
     resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
     inFlight: options.inFlight,
+    auditor: options.auditor,
+    components: options.components,
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
@@ -278,6 +287,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         log,
         kubelet: options.kubelet,
         authorizer: () => authorizer,
+        admission: () => admission,
       });
       return {
         authenticate: (request) => authentication.authenticate(request),

@@ -14,7 +14,9 @@ import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
+import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
+import { inProcessChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -96,13 +98,15 @@ const frontProxyHeaders = {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, random, log } = options;
   checkControllers(options.controllers ?? []);
+  const components = new Components(clock, log);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
-  const serving = pki.apiServer(options.hostname ? [options.hostname] : [], [
-    ...hosts,
-    ...(options.advertiseAddress ? [options.advertiseAddress] : []),
-    ...options.serviceCidrs.map(firstAddress),
-  ]);
+  const serving = () =>
+    pki.apiServer(options.hostname ? [options.hostname] : [], [
+      ...hosts,
+      ...(options.advertiseAddress ? [options.advertiseAddress] : []),
+      ...options.serviceCidrs.map(firstAddress),
+    ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
   const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
@@ -110,6 +114,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const apiServer = await startApiServer({
     ...options,
     headStartMs,
+    components: inProcessChecks(components),
     kubelet: {
       credentials: () => {
         const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);
@@ -121,19 +126,25 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
     trust: {
       clientCaPem: pki.authority.certificatePem,
-      serving,
+      serving: serving(),
       tokens,
       issuer: serviceAccountIssuer,
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });
   const { server } = apiServer;
-  const components = new Components(clock, log);
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   const client = (name: string, groups: readonly string[] = []) =>
     server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
     componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+  components.run('certificates', (signal) =>
+    followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
+      clock,
+      log,
+      signal,
+    }),
+  );
   if (options.addons)
     components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
   components.run('kube-controller-manager', (signal) => {

@@ -19,6 +19,7 @@ import {
   writePodNetwork,
 } from './pod-network.ts';
 import { findProgram, type Machine } from './requirements.ts';
+import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
 export const nameServerPort = 10053;
@@ -28,10 +29,17 @@ export const commonCniFolder = '/etc/cni/net.d';
 
 /** Each user of the kernel has a folder of its own for its transactions. */
 export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy'): Kernel {
+  const folder = join(directory.run, 'nft', user);
+  return nftKernel({ folder, nft: nftProgram(machine), conntrack: findProgram(machine, 'conntrack') });
+}
+
+export function nftProgram(machine: Machine): string {
   const nft = findProgram(machine, 'nft');
   if (!nft) throw new CommandError('nft is not installed on this machine.', 'Run coracle up without --no-install.');
-  return nftKernel({ folder: join(directory.run, 'nft', user), nft, conntrack: findProgram(machine, 'conntrack') });
+  return nft;
 }
+
+export const absentTablesFile = (directory: DataDirectory) => join(directory.node, 'absent-tables.json');
 
 /** Follows the range that the control plane gave this node. */
 export async function runNodeNetwork(options: NodeProcessOptions, context: ComponentContext): Promise<void> {
@@ -43,6 +51,7 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
     log.info('Pods get the network that the runtime is already set up with', { folder });
     return;
   }
+  noteAbsentTables(nftProgram(machine), absentTablesFile(directory));
   const informer = informers.of(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
   let podCidrs: readonly string[] = [];
   let changed = Promise.withResolvers<void>();

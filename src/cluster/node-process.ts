@@ -8,16 +8,18 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts';
+import { createHttpTransport, type HttpTransport, type TlsOptions } from '../client/http-transport.ts';
 import { createClient } from '../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { nameServerUser } from './addons.ts';
+import { followRenewals, lookAtFilesMs, type RenewalOptions } from './certificate-renewal.ts';
 import { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { claimNetwork } from './network-claim.ts';
 import type { NodeConfig } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
+import { writeNodeProblems } from './node-problems.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 export interface NodeProcessOptions {
@@ -46,8 +48,10 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
     ending.defer(() => users.close());
     let runtime: NodeRuntime | undefined;
     ending.defer(() => runtime?.connection.close());
-    const components = new Components(clock, log);
+    writeNodeProblems(directory, new Map());
+    const components = new Components(clock, log, (problems) => writeNodeProblems(directory, problems));
     ending.defer(() => components.stop());
+    components.run('certificates', (signal) => users.followRenewals({ clock, log, signal }));
     if (config.runtime === 'simulated') {
       components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
       return { close };
@@ -67,7 +71,8 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
   }
 }
 
-type Part = 'kubelet' | 'proxy' | 'dns';
+const parts = ['kubelet', 'proxy', 'dns'] as const;
+type Part = (typeof parts)[number];
 const nameOf: Readonly<Record<Part, string>> = { kubelet: 'kubelet', proxy: 'kube-proxy', dns: nameServerUser };
 
 /** Who the node's parts are to the API server; each has a connection of its own. */
@@ -85,20 +90,34 @@ class NodeUsers {
     return componentContext({ client, clock, random, log: log.child({ component: nameOf[part] }), signal });
   }
 
+  /** What the control plane's process makes anew in the files is shown from the next connection on. */
+  followRenewals(options: RenewalOptions): Promise<void> {
+    const current = () => Object.fromEntries(parts.map((part) => [part, this.#tls(part)]));
+    const take = (tls: Readonly<Record<string, TlsOptions>>) => {
+      for (const [part, transport] of this.#transports) transport.replaceTls(tls[part] ?? {});
+    };
+    return followRenewals(current, take, { ...options, everyMs: lookAtFilesMs });
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
+  }
+
+  #tls(part: Part): TlsOptions {
+    const { directory, config } = this.#options;
+    const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
+    const key = config.keys[part];
+    return { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) };
   }
 
   #transport(part: Part): HttpTransport {
     const known = this.#transports.get(part);
     if (known) return known;
-    const { directory, config, clock } = this.#options;
-    const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
-    const key = config.keys[part];
+    const { config, clock } = this.#options;
     const transport = createHttpTransport({
       server: config.server,
       clock,
-      tls: { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) },
+      tls: this.#tls(part),
       userAgent: `${nameOf[part]}/${config.version}`,
     });
     this.#transports.set(part, transport);

@@ -11,6 +11,7 @@ import { systemKeys } from '../pki/keys.ts';
 import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../storage/lmdb/directory-lock.ts';
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { clusterDomain, nameServerAddress } from './addons.ts';
+import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import { Components } from './components.ts';
@@ -172,6 +173,8 @@ class Cluster implements StartedCluster {
   #startNodeProcess({ directory, settings, nodeIp, log }: Place, pki: ClusterPki) {
     const { clock, machine } = this.#surroundings;
     const supervisor = new NodeSupervisor({ directory, machine, clock, log });
+    const addresses = [...(nodeIp ? [nodeIp] : []), '127.0.0.1'];
+    const keys = () => nodeKeys(pki, settings.nodeName, addresses);
     const node = supervisor.start({
       program: versions.coracle,
       version: versions.kubernetes,
@@ -184,12 +187,14 @@ class Cluster implements StartedCluster {
       clusterDomain,
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
-      ...nodeKeys(pki, settings.nodeName, [...(nodeIp ? [nodeIp] : []), '127.0.0.1']),
+      ...keys(),
     });
     this.#started.defer(() => supervisor.stop());
     const components = new Components(clock, log);
     this.#started.defer(() => components.stop());
     components.run('node process', (signal) => supervisor.keepRunning(signal));
+    // Looking makes anew what is soon over; the node's process finds it in the files.
+    components.run('node certificates', (signal) => followRenewals(keys, () => {}, { clock, log, signal }));
     return node;
   }
 

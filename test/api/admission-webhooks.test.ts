@@ -6,6 +6,7 @@ import {
   mutatingWebhookConfigurations,
   validatingWebhookConfigurations,
 } from '../../src/api/gen/admissionregistration-v1.ts';
+import { deployments } from '../../src/api/gen/apps-v1.ts';
 import { horizontalPodAutoscalers } from '../../src/api/gen/autoscaling-v2.ts';
 import { type ConfigMap, configMaps, namespaces, pods, serviceAccounts } from '../../src/api/gen/core-v1.ts';
 import { StatusError } from '../../src/apimachinery/status.ts';
@@ -259,6 +260,74 @@ describe('Validating webhooks', () => {
       ['v1', 'v2', 'autoscaling/v1'],
     );
     assert.equal(request.object.spec.targetCPUUtilizationPercentage, 40);
+  });
+
+  it('see a Scale where a workload is scaled', async () => {
+    await using server = await startWebhookServer((body) =>
+      review(body, { allowed: body.request.object.spec.replicas < 5, status: { message: 'too many' } }),
+    );
+    const namespace = await cluster.namespace();
+    const rule = {
+      operations: ['*' as const],
+      apiGroups: ['apps'],
+      apiVersions: ['v1'],
+      resources: ['deployments/scale'],
+    };
+    await using _ = await configure('validating', namespace, [{ server, rules: [rule] }]);
+    const labels = { app: 'web' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'c:1' }] } };
+    const metadata = { name: 'web', namespace };
+    await client.create(deployments, { metadata, spec: { replicas: 1, selector: { matchLabels: labels }, template } });
+    const scale = (replicas: number, dryRun = false) =>
+      client.patch(
+        deployments,
+        metadata,
+        { type: 'merge', body: { spec: { replicas } } },
+        { subresource: 'scale', dryRun },
+      );
+    await scale(2);
+    const [{ body }] = server.received as [WebhookServer['received'][number]];
+    const { request } = body;
+    assert.deepEqual(
+      [request.operation, request.subResource, request.kind, request.resource.resource],
+      ['UPDATE', 'scale', { group: 'autoscaling', version: 'v1', kind: 'Scale' }, 'deployments'],
+    );
+    assert.deepEqual([request.object.spec, request.oldObject.spec], [{ replicas: 2 }, { replicas: 1 }]);
+    assert.equal(request.object.status.selector, 'app=web');
+    const refused = await refusal(scale(7));
+    assert.match(refused.message, /denied the request: too many$/);
+    assert.equal(server.received.length, 2);
+  });
+
+  it('are asked about connections', async () => {
+    await using server = await startWebhookServer((body) =>
+      review(body, { allowed: false, status: { message: 'no' } }),
+    );
+    const namespace = await cluster.namespace();
+    const resources = ['pods/exec', 'services/proxy'];
+    const rule = { operations: ['CONNECT' as const], apiGroups: [''], apiVersions: ['v1'], resources };
+    await using _ = await configure('validating', namespace, [{ server, rules: [rule] }]);
+    const query = new Map([...new URLSearchParams('command=ls&stdin=true&container=c')]);
+    const path = `/api/v1/namespaces/${namespace}/pods/p/exec`;
+    const refused = await refusal(client.raw({ method: 'POST', path, query }));
+    assert.equal(refused.message, 'admission webhook "h0.example.com" denied the request: no');
+    const proxied = `/api/v1/namespaces/${namespace}/services/http:web:80/proxy/a/b`;
+    await refusal(client.raw({ method: 'GET', path: proxied }));
+    const [exec, proxy] = server.received.map(({ body }) => body.request);
+    assert.deepEqual(
+      [exec.operation, exec.subResource, exec.name, exec.object, exec.options],
+      [
+        'CONNECT',
+        'exec',
+        'p',
+        { kind: 'PodExecOptions', apiVersion: 'v1', stdin: true, container: 'c', command: ['ls'] },
+        null,
+      ],
+    );
+    assert.deepEqual(
+      [proxy.name, proxy.object],
+      ['http:web:80', { kind: 'ServiceProxyOptions', apiVersion: 'v1', path: '/a/b' }],
+    );
   });
 
   it('are never asked about what configures them', async () => {

@@ -6,7 +6,7 @@ import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import { internalError, messageOf } from '../../apimachinery/status.ts';
-import { builtinCodec } from '../encoding/json.ts';
+import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import { toHub } from '../registry/body.ts';
 import type { ServedResource } from '../resources.ts';
 import type { AdmissionAttributes } from './admission.ts';
@@ -32,7 +32,7 @@ export class ObjectVersions {
     const { object } = this.#attributes;
     if (!object) throw new TypeError('there is no object to replace');
     const served = this.#servedAs(kind);
-    const next = decode(kind, value);
+    const next = decode(served?.codec ?? tableCodec(kind), value);
     const stored = served ? toHub(served, next) : next;
     const before = { ...object };
     replaceContents(object, stored);
@@ -50,11 +50,9 @@ export class ObjectVersions {
   }
 }
 
-function decode({ group, version, kind }: GroupVersionKind, value: object): Draft<KubeObject> {
+function decode(codec: ResourceCodec, value: object): Draft<KubeObject> {
   try {
-    const expected = { group, version, kind };
-    const { object } = builtinCodec().decodeValue(value, { expected, fieldValidation: 'Ignore' });
-    return object as unknown as Draft<KubeObject>;
+    return codec.decodeValue(value, { fieldValidation: 'Ignore' }).object as unknown as Draft<KubeObject>;
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw internalError(messageOf(cause), { cause: error });

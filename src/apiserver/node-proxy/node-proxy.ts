@@ -9,8 +9,10 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { Dial } from '../../serving/dial.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Handler } from '../request.ts';
+import type { ConnectKind } from './connect-admission.ts';
 import type { NodeProxyContext } from './context.ts';
 import type { KubeletClientOptions } from './kubelet-connections.ts';
 
@@ -23,6 +25,8 @@ export interface NodeProxyOptions {
   readonly kubelet?: KubeletClientOptions | undefined;
   /** WebSockets begin with GET and still need the right to create; absent: the request's own right is enough. */
   readonly authorizer?: (() => Authorizer) | undefined;
+  /** What plugins say of each connection; absent: nothing. */
+  readonly admission?: (() => AdmissionChain) | undefined;
   /** Default: TCP, 30 seconds. */
   readonly dial?: Dial | undefined;
   /** Default: the system's resolver. */
@@ -37,6 +41,15 @@ export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string
     return shared;
   };
   const streams = () => import('./pod-streams.ts');
+  const connection = (kind: ConnectKind, load: () => Promise<Handler>): Handler =>
+    onFirstCall(async () => {
+      const { admission } = options;
+      if (!admission) return load();
+      const [{ admittedConnection }, connect] = await Promise.all([import('./connect-admission.ts'), load()]);
+      return admittedConnection(kind, admission, connect);
+    });
+  const command = async (kind: 'exec' | 'attach') => (await streams()).podCommandHandler(await context(), kind);
+  const forwarding = async () => (await streams()).podPortForwardHandler(await context());
   const proxy = async (kind: 'nodeLocation' | 'podLocation' | 'serviceLocation') => {
     const [{ proxyHandler }, locations] = await Promise.all([
       import('./proxy-handler.ts'),
@@ -46,12 +59,12 @@ export function nodeProxyHandlers(options: NodeProxyOptions): ReadonlyMap<string
   };
   return new Map([
     ['/v1/pods/log', onFirstCall(async () => (await import('./pod-log.ts')).podLogHandler(await context()))],
-    ['/v1/pods/exec', onFirstCall(async () => (await streams()).podCommandHandler(await context(), 'exec'))],
-    ['/v1/pods/attach', onFirstCall(async () => (await streams()).podCommandHandler(await context(), 'attach'))],
-    ['/v1/pods/portforward', onFirstCall(async () => (await streams()).podPortForwardHandler(await context()))],
-    ['/v1/pods/proxy', onFirstCall(() => proxy('podLocation'))],
-    ['/v1/services/proxy', onFirstCall(() => proxy('serviceLocation'))],
-    ['/v1/nodes/proxy', onFirstCall(() => proxy('nodeLocation'))],
+    ['/v1/pods/exec', connection('PodExecOptions', () => command('exec'))],
+    ['/v1/pods/attach', connection('PodAttachOptions', () => command('attach'))],
+    ['/v1/pods/portforward', connection('PodPortForwardOptions', forwarding)],
+    ['/v1/pods/proxy', connection('PodProxyOptions', () => proxy('podLocation'))],
+    ['/v1/services/proxy', connection('ServiceProxyOptions', () => proxy('serviceLocation'))],
+    ['/v1/nodes/proxy', connection('NodeProxyOptions', () => proxy('nodeLocation'))],
   ]);
 }
 

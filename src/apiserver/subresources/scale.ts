@@ -17,7 +17,7 @@ import type { Written } from '../registry/create.ts';
 import { copyObject, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
-import { updateObject } from '../registry/update.ts';
+import { type AdmittedPart, updateObject } from '../registry/update.ts';
 import { applyPatchType, parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -72,7 +72,10 @@ async function applyScale(operation: Operation): Promise<ApiResponse> {
     spec: { replicas: scale.spec?.replicas ?? 0 },
   };
   validateScale({ metadata: config.metadata, spec: config.spec });
-  const { written } = await applyObject(operation, config, options, { strategies: '' });
+  const { written } = await applyObject(operation, config, options, {
+    strategies: '',
+    admitted: admittedScale(operation),
+  });
   return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, { warnings });
 }
 
@@ -86,6 +89,7 @@ async function writeScale(
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
     track: trackUpdate(operation, options),
+    admitted: admittedScale(operation),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
@@ -100,6 +104,18 @@ async function writeScale(
   return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, {
     warnings: operation.warnings,
   });
+}
+
+/** Admission is asked about the Scale, as the client sent it. */
+function admittedScale(operation: Operation): AdmittedPart {
+  return {
+    kind: scaleKind,
+    subresource: operation.subresource,
+    of: (object) => scaleOf(operation, object) as Draft<Scale> as Draft<KubeObject>,
+    into(scale, object) {
+      (object as Draft<Workload>).spec.replicas = (scale as Scale).spec.replicas ?? 0;
+    },
+  };
 }
 
 export function writtenObject(written: Written): KubeObject {
