@@ -1,5 +1,5 @@
 /**
- * Long YAML bodies are read in a thread of their own, for reading them takes seconds: what else the server has to do goes on meanwhile.
+ * Long YAML bodies are read in a thread of their own (`yaml-worker.ts`), for reading them takes seconds: what else the server has to do goes on meanwhile.
  * One document is read at a time and a bounded number waits; a thread that takes too long or too much memory is ended, and the next
  * document gets a new one. Without work the thread ends by itself.
  */
@@ -11,7 +11,7 @@ import type { ApiRequest } from '../request.ts';
 
 export type YamlConverter = (text: string) => YamlConversion;
 
-/** Characters; shorter ones are read at once, in some tens of milliseconds at worst. */
+/** Characters; shorter ones without anchors, which make much of little, are read at once, in some tens of milliseconds at worst. */
 const longFrom = 8 * 1024;
 const mostWaiting = 32;
 const longestMs = 30_000;
@@ -28,7 +28,8 @@ type Answer = { readonly conversion: YamlConversion } | { readonly problem: stri
 
 /** How this body is to be read. Rejects with 429 when too many wait, 504 when it takes too long. */
 export async function yamlConverter({ yamlThread }: ApiRequest, text: string): Promise<YamlConverter> {
-  return text.length < longFrom || !yamlThread ? yamlToJson : yamlThread.read(text);
+  const short = text.length < longFrom && !text.includes('&');
+  return short || !yamlThread ? yamlToJson : yamlThread.read(text);
 }
 
 export class YamlThread {
