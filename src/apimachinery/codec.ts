@@ -280,9 +280,13 @@ interface Parsed {
   readonly inexact: boolean;
 }
 
+const longTextFrom = 64 * 1024;
+
 /** Undefined when the text is no JSON or too deep: the exact parser will say why. */
 function parseFast(text: string): Parsed | undefined {
   try {
+    // A long text may be nested so deeply that parsing it takes many times longer than looking how deep it is.
+    if (text.length > longTextFrom && scanJson(text).depth > maxJsonDepth) return undefined;
     const value: unknown = JSON.parse(text);
     const { keys, inexact, depth } = scanJson(text);
     return depth > maxJsonDepth ? undefined : { value, keys, inexact };
