@@ -286,9 +286,10 @@ const longTextFrom = 64 * 1024;
 function parseFast(text: string): Parsed | undefined {
   try {
     // A long text may be nested so deeply that parsing it takes many times longer than looking how deep it is.
-    if (text.length > longTextFrom && scanJson(text).depth > maxJsonDepth) return undefined;
+    const scanned = text.length > longTextFrom ? scanJson(text) : undefined;
+    if (scanned && scanned.depth > maxJsonDepth) return undefined;
     const value: unknown = JSON.parse(text);
-    const { keys, inexact, depth } = scanJson(text);
+    const { keys, inexact, depth } = scanned ?? scanJson(text);
     return depth > maxJsonDepth ? undefined : { value, keys, inexact };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
