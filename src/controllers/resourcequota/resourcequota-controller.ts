@@ -56,7 +56,7 @@ export async function runResourceQuotaController(
   });
   // A new status is what admission has charged for an object that may not be stored yet: counting now would give it back.
   controller.watchMapped(quotas, (quota, previous) =>
-    previous && semanticEqual(quota.spec.hard, previous.spec.hard) ? [] : [keyOf(quota)],
+    previous && equalOnWire(quota.spec.hard, previous.spec.hard) ? [] : [keyOf(quota)],
   );
 
   async function recount(): Promise<void> {
