@@ -70,9 +70,8 @@ function noOverload(name: string, args: readonly CelValue[]): CelError {
   return new CelError(`no such overload: ${name}(${args.map((arg) => typeOfValue(arg).name).join(', ')})`);
 }
 
-type Invoke = (args: readonly CelValue[]) => CelResult;
-
-function dispatch(name: string, overloads: readonly Overload[]): Invoke {
+/** Calls the first overload that values fit. */
+export function dispatch(name: string, overloads: readonly Overload[]): (args: readonly CelValue[]) => CelResult {
   const candidates = overloads.map((overload) => ({ overload, matchers: overload.parameters.map(matcherOf) }));
   return (args) => {
     for (const { overload, matchers } of candidates) {

@@ -10,7 +10,7 @@
 import { adapt } from './adapt.ts';
 import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, ObjectLiteral, Select } from './ast.ts';
 import { followLinks, type Link } from './attributes.ts';
-import { callWith } from './calls.ts';
+import { callWith, dispatch } from './calls.ts';
 import type { Checked, ResolvedCall } from './checker.ts';
 import { typeOfValue } from './conversions.ts';
 import type { Evaluate, Frame } from './frame.ts';
@@ -175,7 +175,7 @@ class Compiler {
       if (step) return step;
     }
     if (steps.length === 1 && steps[0]!.constant !== undefined && conversions.has(resolved.name)) {
-      const value = only?.call(steps[0]!.constant) ?? noSuchOverload();
+      const value = dispatch(resolved.name, resolved.overloads)([steps[0]!.constant]);
       if (isCelError(value)) throw new ConstantError(value.message);
       return constant(value);
     }
@@ -485,8 +485,16 @@ function fold({ range, proceed, step, result, slots }: FoldSteps): Evaluate {
         if (!next(frame)) break;
       }
     } else {
-      return isCelError(over) ? over : new CelError(`got '${typeOfValue(over).name}', expected iterable type`);
+      return isCelError(over) ? over : notIterable(over, slots.second !== undefined);
     }
     return result(frame);
   };
+}
+
+/** In upstream's words, which name its own types. */
+function notIterable(value: CelValue, twoVariables: boolean): CelError {
+  const name = typeOfValue(value).name.replace('google.protobuf.', '').replace('null_type', 'null');
+  const type = `types.${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  if (twoVariables) return new CelError(`unsupported comprehension range type: ${type}`);
+  return new CelError(`got '${type}', expected iterable type`);
 }

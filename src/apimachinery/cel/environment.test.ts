@@ -139,3 +139,40 @@ test('a loop ends when its caller says so', () => {
   assert.equal(result.cancelled, 'interrupt');
   assert.equal(asked, 3);
 });
+
+test('values that no stack could follow give an error, not an exception', () => {
+  let nested: unknown = 1;
+  for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+  const { program } = Environment.standard({ variables: { a: dynType, b: dynType } }).compile('a == b');
+  const { value } = program!.evaluate({ a: nested, b: [nested] });
+  assert.ok(isCelError(value));
+});
+
+test('lists that double without end are refused before anyone walks over them', () => {
+  const doubled = `[[1, 2, 3]]${'.map(l, l + l)'.repeat(60)}.all(l, l == l)`;
+  const { value } = environment.compile(doubled).program!.evaluate({});
+  assert.equal(isCelError(value) && value.message, 'list is longer than 5000000 elements');
+});
+
+test('long expressions are compiled in time that is in proportion', () => {
+  const many = Array.from({ length: 6_000 }, (_, index) => `x == ${index}`).join(' || ');
+  assert.equal(environment.compile(many).program?.evaluate({ x: 5_999 }).value, true);
+  const long = `'${'a'.repeat(90_000)}'.size() == 90000`;
+  assert.equal(environment.compile(long).program?.evaluate({}).value, true);
+  const tooLong = environment.compile(' '.repeat(100_001));
+  const text = 'ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000';
+  assert.equal(tooLong.program === undefined && tooLong.text, text);
+});
+
+test('JSON numbers out of reach of integers stay doubles', () => {
+  const { program } = Environment.standard({ variables: { self: intType } }).compile('dyn(self) > 1');
+  assert.equal(program!.evaluate({ self: Number.POSITIVE_INFINITY }).value, true);
+  assert.equal(program!.evaluate({ self: 1e30 }).value, true);
+});
+
+test('a conversion of a constant finds its overload by the value', () => {
+  assert.deepEqual(evaluate('string(dyn(1))'), { value: '1', cost: 0 });
+  const compiled = environment.compile("int('x')");
+  assert.ok(!compiled.program && compiled.failsAlways);
+  assert.equal(compiled.text, "type conversion error from 'string' to 'int'");
+});

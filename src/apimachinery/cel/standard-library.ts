@@ -19,7 +19,7 @@ import { add, compare, contains, divide, equal, multiply, negate, remainder, siz
 import { costs, fixed, plus, scaled, times } from './ranges.ts';
 import { matches } from './regular-expressions.ts';
 import { standardMacros } from './standard-macros.ts';
-import { type DatePart, datePart } from './times.ts';
+import { type DatePart, TimeZones } from './times.ts';
 import {
   boolType,
   bytesType,
@@ -373,10 +373,10 @@ const perUnit: Partial<Record<DatePart, bigint>> = {
 };
 
 /** The part of a moment in UTC or in a named zone; of a duration, the whole of it in that unit. */
-function accessor(name: string, part: DatePart, suffix: string): FunctionDeclaration {
+function accessor(zones: TimeZones, name: string, part: DatePart, suffix: string): FunctionDeclaration {
   const member = { member: true };
-  const inUtc = (time: CelTimestamp) => datePart(time, part);
-  const inZone = (time: CelTimestamp, zone: string) => datePart(time, part, zone);
+  const inUtc = (time: CelTimestamp) => zones.datePart(time, part);
+  const inZone = (time: CelTimestamp, zone: string) => zones.datePart(time, part, zone);
   const overloads = [
     overload(`timestamp_to_${suffix}`, [timestampType], intType, inUtc, member),
     overload(`timestamp_to_${suffix}_with_tz`, [timestampType, stringType], intType, inZone, member),
@@ -389,22 +389,30 @@ function accessor(name: string, part: DatePart, suffix: string): FunctionDeclara
   return { name, overloads };
 }
 
-const accessors: readonly FunctionDeclaration[] = [
-  accessor('getFullYear', 'year', 'year'),
-  accessor('getMonth', 'month', 'month'),
-  accessor('getDayOfYear', 'dayOfYear', 'day_of_year'),
-  accessor('getDayOfMonth', 'dayOfMonth', 'day_of_month'),
-  accessor('getDate', 'date', 'day_of_month_1_based'),
-  accessor('getDayOfWeek', 'dayOfWeek', 'day_of_week'),
-  accessor('getHours', 'hours', 'hours'),
-  accessor('getMinutes', 'minutes', 'minutes'),
-  accessor('getSeconds', 'seconds', 'seconds'),
-  accessor('getMilliseconds', 'milliseconds', 'milliseconds'),
+const accessors = (zones: TimeZones): readonly FunctionDeclaration[] => [
+  accessor(zones, 'getFullYear', 'year', 'year'),
+  accessor(zones, 'getMonth', 'month', 'month'),
+  accessor(zones, 'getDayOfYear', 'dayOfYear', 'day_of_year'),
+  accessor(zones, 'getDayOfMonth', 'dayOfMonth', 'day_of_month'),
+  accessor(zones, 'getDate', 'date', 'day_of_month_1_based'),
+  accessor(zones, 'getDayOfWeek', 'dayOfWeek', 'day_of_week'),
+  accessor(zones, 'getHours', 'hours', 'hours'),
+  accessor(zones, 'getMinutes', 'minutes', 'minutes'),
+  accessor(zones, 'getSeconds', 'seconds', 'seconds'),
+  accessor(zones, 'getMilliseconds', 'milliseconds', 'milliseconds'),
 ];
 
-export const standardLibrary: Library = {
+export const standardLibrary = (): Library => ({
   macros: standardMacros,
-  functions: [...logical, ...arithmetic, ...relations, ...containers, ...conversions, ...texts, ...accessors],
+  functions: [
+    ...logical,
+    ...arithmetic,
+    ...relations,
+    ...containers,
+    ...conversions,
+    ...texts,
+    ...accessors(new TimeZones()),
+  ],
   types: [
     boolType,
     bytesType,
@@ -419,4 +427,4 @@ export const standardLibrary: Library = {
     typeType,
     uintType,
   ],
-};
+});
