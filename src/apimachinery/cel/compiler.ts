@@ -175,7 +175,7 @@ class Compiler {
       if (step) return step;
     }
     if (steps.length === 1 && steps[0]!.constant !== undefined && conversions.has(resolved.name)) {
-      const value = dispatch(resolved.name, resolved.overloads)([steps[0]!.constant]);
+      const value = dispatch(resolved)([steps[0]!.constant]);
       if (isCelError(value)) throw new ConstantError(value.message);
       return constant(value);
     }

@@ -15,7 +15,20 @@ import {
 } from './conversions.ts';
 import { sizeForCost, traversalCost } from './cost.ts';
 import type { CostEstimate, FunctionDeclaration, Library, Overload, RuntimeCost } from './functions.ts';
-import { add, compare, contains, divide, equal, multiply, negate, remainder, size, subtract } from './operators.ts';
+import {
+  add,
+  compare,
+  contains,
+  divide,
+  equal,
+  hasOrder,
+  multiply,
+  negate,
+  remainder,
+  size,
+  subtract,
+  unsupported,
+} from './operators.ts';
 import { costs, fixed, plus, scaled, times } from './ranges.ts';
 import { matches } from './regular-expressions.ts';
 import { standardMacros } from './standard-macros.ts';
@@ -142,10 +155,12 @@ const logical: readonly FunctionDeclaration[] = [
   },
   {
     name: '_==_',
+    total: true,
     overloads: [overload('equals', [a, a], boolType, (left, right) => equal(left!, right!), walkShorterOf)],
   },
   {
     name: '_!=_',
+    total: true,
     overloads: [
       overload('not_equals', [a, a], boolType, (left, right) => equal(left!, right!) !== true, walkShorterOf),
     ],
@@ -159,7 +174,7 @@ function operator(
   rows: readonly (readonly [id: string, left: CelType, right: CelType, result: CelType, costs?: Costs])[],
 ): FunctionDeclaration {
   const overloads = rows.map(([id, left, right, result, costs]) => overload(id, [left, right], result, call, costs));
-  return { name, overloads };
+  return { name, overloads, total: true };
 }
 
 const joinLists: Costs = {
@@ -202,6 +217,7 @@ const arithmetic: readonly FunctionDeclaration[] = [
   ]),
   {
     name: '-_',
+    total: true,
     overloads: [
       overload('negate_double', [doubleType], doubleType, negate),
       overload('negate_int64', [intType], intType, negate),
@@ -229,6 +245,7 @@ const ordered: readonly (readonly [suffix: string, left: CelType, right?: CelTyp
 
 function ordering(name: string, prefix: string, holds: (order: number) => boolean): FunctionDeclaration {
   const call = (left: CelValue, right: CelValue): CelResult => {
+    if (!hasOrder(left)) return unsupported(name);
     const order = compare(left, right);
     return order instanceof CelError ? order : holds(order);
   };
@@ -268,6 +285,7 @@ const containers: readonly FunctionDeclaration[] = [
   ]),
   {
     name: 'size',
+    total: true,
     overloads: [
       ['bytes', bytesType] as const,
       ['list', listOfA] as const,
