@@ -1,10 +1,11 @@
 /**
- * Mistakes as another implementation, the one that Kubernetes uses, tells them: its recorded answers to wrong expressions are
- * compared to the letter.
+ * Mistakes and types as another implementation, the one that Kubernetes uses, tells them: its recorded answers are compared to the
+ * letter.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tests as checking } from '@bufbuild/cel-spec/testdata/checking.js';
+import { tests as conformance } from '@bufbuild/cel-spec/testdata/conformance.js';
 import { tests as parsing } from '@bufbuild/cel-spec/testdata/parsing.js';
 import { Environment } from './index.ts';
 
@@ -15,7 +16,19 @@ interface Recorded {
 
 interface Suite {
   readonly suites?: readonly Suite[];
-  readonly tests?: readonly { readonly original: { readonly expr: string }; readonly error?: string }[];
+  readonly tests?: readonly {
+    readonly original: { readonly expr: string; readonly typeEnv?: unknown };
+    readonly error?: string;
+    readonly type?: string;
+  }[];
+}
+
+/** The types recorded of expressions that need no declarations. */
+function typed(suite: Suite): readonly { readonly expression: string; readonly type: string }[] {
+  const own = (suite.tests ?? []).flatMap(({ original, type }) =>
+    type === undefined || original.typeEnv !== undefined ? [] : [{ expression: original.expr, type }],
+  );
+  return [...(suite.suites ?? []).flatMap(typed), ...own];
 }
 
 function recorded(suite: Suite): readonly Recorded[] {
@@ -62,4 +75,15 @@ test('mistakes in types are told to the letter, where no declarations are needed
     assert.deepEqual(compiled.program ? [] : messages(compiled.text), messages(error), expression);
   }
   assert.equal(comparable.length, 8);
+});
+
+test('types are inferred as recorded', () => {
+  const environment = Environment.standard();
+  const compared = [...typed(conformance), ...typed(parsing), ...typed(checking)].flatMap(({ expression, type }) => {
+    const { program } = environment.compile(expression);
+    if (!program || expression.includes('google.protobuf')) return [];
+    assert.equal(String(program.resultType), type, expression);
+    return [expression];
+  });
+  assert.ok(compared.length > 900, `${compared.length} expressions are well typed here too`);
 });
