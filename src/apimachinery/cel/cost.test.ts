@@ -310,3 +310,14 @@ test('estimates are those by which upstream refuses rules', () => {
     assert.ok(Math.abs(estimate.max - max) <= max * 1e-9, `most of ${rest.expression}: ${estimate.max}, not ${max}`);
   }
 });
+
+test('what an expression makes itself has no path, so that no declaration is taken for it', () => {
+  const paths: unknown[] = [];
+  const { program } = Environment.standard({ variables: { self: stringType } }).compile('string(bytes(self)) == self');
+  program!.estimate(({ path }) => {
+    paths.push(path);
+    return undefined;
+  });
+  assert.ok(paths.some((path) => path === undefined));
+  assert.ok(paths.every((path) => path === undefined || (Array.isArray(path) && path.length > 0)));
+});
