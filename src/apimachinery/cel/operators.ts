@@ -4,7 +4,7 @@
  */
 import { checkedInt, integerOverflow, isInt64, isUint64, minInt64, unsignedOverflow } from './integers.ts';
 import { joined } from './joined-lists.ts';
-import { compareStrings } from './strings.ts';
+import { codePointCount, compareStrings } from './strings.ts';
 import { durationOf, durationOverflow, shiftTimestamp, timestampDifference } from './times.ts';
 import { CelType, sameType } from './types.ts';
 import {
@@ -211,7 +211,7 @@ function concatenate(left: CelList, right: CelList): CelResult {
 }
 
 export function size(value: CelValue): CelResult {
-  if (typeof value === 'string') return BigInt(Array.from(value).length);
+  if (typeof value === 'string') return BigInt(codePointCount(value));
   if (value instanceof CelList || value instanceof CelMap) return BigInt(value.size);
   return value instanceof Uint8Array ? BigInt(value.length) : unsupported('size');
 }
