@@ -181,3 +181,14 @@ test('a conversion of a constant finds its overload by the value', () => {
   assert.ok(!compiled.program && compiled.failsAlways);
   assert.equal(compiled.text, "type conversion error from 'string' to 'int'");
 });
+
+test('patterns from the data are judged before they are compiled', () => {
+  const { program } = Environment.standard({ variables: { pattern: stringType } }).compile("'a'.matches(pattern)");
+  const outcome = (pattern: string) => {
+    const { value } = program!.evaluate({ pattern });
+    return isCelError(value) ? value.message : value;
+  };
+  assert.equal(outcome('^a$'), true);
+  assert.equal(outcome('('), 'error parsing regexp: missing closing ): `(`');
+  assert.equal(outcome('x*'.repeat(100_000)), 'error parsing regexp: expression too large');
+});
