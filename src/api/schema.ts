@@ -2,6 +2,7 @@
  * The built-in kinds' tables, read from `gen/schema.json` on first use. The memo holds an immutable value, so sharing it between
  * all parts of a process changes nothing but the time it takes.
  */
+import { once } from '../base/once.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Codec } from '../apimachinery/codec.ts';
@@ -20,11 +21,3 @@ export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
 export const builtinResources: () => readonly ResourceRow[] = once(() =>
   builtinSchema().document.resources.filter((resource) => !resource.external),
 );
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
-}

@@ -149,6 +149,16 @@ export class Codec {
     return type && !type.row.noProto ? wrapMessage(apiVersion, kind, this.encodeMessage(object, type.id)) : undefined;
   }
 
+  /**
+   * A part of an object whose kind the tables do not know, such as its metadata, copied in canonical form; what field validation has against
+   * it is in words that begin at the part. Throws `DecodeError`.
+   */
+  decodePart(value: object, typeId: string): { readonly value: Record<string, unknown>; readonly strictErrors: readonly string[] } {
+    const copy = this.#tryCopy(value, typeId);
+    if (copy && copy.visitedKeys === countKeys(value)) return { value: copy.value, strictErrors: [] };
+    return this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow);
+  }
+
   #readMessage(message: Uint8Array, typeId: string, fail: (error: Error) => Error): Record<string, unknown> {
     try {
       const value = this.#messageReader.read(message, typeId) as object;
@@ -240,22 +250,32 @@ export class Codec {
 }
 
 /**
- * Reads a body of a kind outside the tables: the plain value, and its repeated keys in the words of field validation. Throws
- * `BadRequest` when the text is no JSON (or YAML) object.
+ * Reads a body of a kind outside the tables: the plain value, what it says it is, and its repeated keys in the words of field validation.
+ * Throws `BadRequest` when the text is no JSON (or YAML) object.
  */
 export function decodeUntyped(
   body: Uint8Array | string,
-  options: { readonly kind: string; readonly format?: 'json' | 'yaml' | undefined },
-): { readonly object: Record<string, unknown>; readonly strictErrors: readonly string[] } {
+  options: {
+    readonly kind: string;
+    readonly format?: 'json' | 'yaml' | undefined;
+    /** Whether a body without a kind is refused. */
+    readonly needsKind?: boolean;
+  },
+): {
+  readonly object: Record<string, unknown>;
+  readonly stated: GroupVersionKind;
+  readonly strictErrors: readonly string[];
+} {
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const yaml = options.format === 'yaml' ? convertYaml(original, options.kind) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
   const value = fast?.value ?? exactOf(text, original, options.kind);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) statedKind(value, original, options.kind);
+  const stated = statedKind(value, original, options.kind);
+  if (options.needsKind && stated.kind === '') throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);
   const repeated = fast && countKeys(value) === fast.keys ? [] : duplicateFields(parseExact(text));
-  return { object: value as Record<string, unknown>, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
+  return { object: value as Record<string, unknown>, stated, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
 }
 
 const yamlErrors = 'yaml: unmarshal errors:\n';
@@ -351,7 +371,7 @@ function convertYaml(text: string, kind: string): { readonly json: string; reado
 }
 
 /** For a body whose kind is known, the error of decoding it. */
-function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
+export function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
   return (error) =>
     because(
       error,

@@ -6,6 +6,6 @@ export {
   type ApiServerOptions,
   type ApiStore,
   createApiServer,
-  loopbackUser,
   type Security,
 } from './server.ts';
+export { loopbackUser } from './loopback-user.ts';

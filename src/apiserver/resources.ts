@@ -5,6 +5,7 @@
  * by group, version and resource, and by nothing slower.
  */
 
+import { once } from '../base/once.ts';
 import { behaviourOf } from '../api/behaviours.ts';
 import { type Conversion, conversionTo } from '../api/conversions.ts';
 import type { KindBehaviour } from '../api/kind.ts';
@@ -34,6 +35,8 @@ export interface StoredKind {
   readonly keepsStatus: boolean;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** What is stored after this revision is in today's form; absent: as for all resources. */
+  readonly trustedAfter?: number | undefined;
   /** Every served version, by apiVersion. */
   readonly versions: ReadonlyMap<string, ServedResource>;
   /** Values that field selectors compare, under the hub version's names. */
@@ -109,7 +112,12 @@ export class ServedResources {
     for (const listener of this.#listeners) listener([...gone]);
   }
 
-  /** Calls back after every change, with what is served no longer. */
+  /** What a served resource tells of itself has changed, and nothing else. */
+  touch(): void {
+    this.generation++;
+  }
+
+  /** Calls back after every change of what is served, with what is served no longer. */
   onChange(listener: (gone: readonly StoredKind[]) => void): void {
     this.#listeners.push(listener);
   }
@@ -219,13 +227,4 @@ function enabledResources({ runtimeConfig = {}, featureGates = {} }: ResourceCon
     const gated = row.gate === undefined || (featureGates[row.gate] ?? defaultGates.get(row.gate) ?? false);
     return enabled && gated;
   });
-}
-
-/** What needs a kind's code is worked out when it is first asked for: see `behaviours.ts`. */
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
 }

@@ -10,7 +10,8 @@ import { type Log, silentLog } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
-import type { Store } from '../storage/store.ts';
+import { messageOf } from '../apimachinery/status.ts';
+import { prefixEnd, type Store } from '../storage/store.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
@@ -28,6 +29,7 @@ import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
+import { loopbackUser } from './loopback-user.ts';
 import { trustStored } from './stored-encoding.ts';
 import { bindingsHandler } from './subresources/bindings.ts';
 import { builtinOperations } from './subresources/operations.ts';
@@ -88,9 +90,6 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** The user of the server's own calls: passes authorization whatever the policy. */
-export const loopbackUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
-
 const allowAll: Authorizer = { name: 'AlwaysAllow', authorize: () => ({ decision: 'allow', reason: '' }) };
 const anonymous: AuthenticationResult = {
   user: { name: 'system:anonymous', groups: ['system:unauthenticated'] },
@@ -112,6 +111,7 @@ class Server implements ApiServer {
   readonly #documents: ServerDocuments;
   readonly #compaction: Compaction;
   readonly #starting: Promise<void>;
+  readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
   #started = false;
 
@@ -214,6 +214,7 @@ class Server implements ApiServer {
   }
 
   async close(): Promise<void> {
+    this.#stopping.abort(new Error('the API server is stopping'));
     this.#compaction.close();
     this.#environment.close();
   }
@@ -221,6 +222,30 @@ class Server implements ApiServer {
   async #start(apiStore: ApiStore): Promise<void> {
     this.#trustedAfter = apiStore.kind === 'objects' ? 0 : await trustStored(apiStore.store);
     this.#started = true;
+    const isDefined = new Promise<void>((resolve) => this.#environment.onFirst(definitionsPrefix, resolve));
+    const { entries } = await apiStore.store.range({
+      start: definitionsPrefix,
+      end: prefixEnd(definitionsPrefix),
+      limit: 1,
+    });
+    if (entries.length > 0) await this.#serveCustomResources();
+    else isDefined.then(() => this.#serveCustomResources()).catch((error: unknown) => this.#failCustom(error));
+  }
+
+  /** From the first definition on; clusters without any do not even load the code. */
+  async #serveCustomResources(): Promise<void> {
+    const { clock, log, resources } = this;
+    const { startCustomResources } = await import('./custom-resources/custom-resources.ts');
+    const client = this.client(loopbackUser);
+    const { signal } = this.#stopping;
+    const environment = this.#environment;
+    const { random } = environment;
+    await startCustomResources({ resources, environment, client, clock, random, log, signal });
+  }
+
+  #failCustom(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    this.log.error('custom resources cannot be served', { error: messageOf(error) });
   }
 
   #pathHandler(path: string): Handler | undefined {
@@ -238,6 +263,8 @@ class Server implements ApiServer {
     return this.#paths.get(longest);
   }
 }
+
+const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
 type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form'>;
 

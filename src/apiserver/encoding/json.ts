@@ -2,6 +2,7 @@
  * The codec of the built-in kinds, as the API server uses it. The memo holds compiled decoders and encoders of immutable tables, so
  * sharing it between all API servers of a process changes nothing but the time they take.
  */
+import { once } from '../../base/once.ts';
 import { builtinSchema } from '../../api/schema.ts';
 import { Codec } from '../../apimachinery/codec.ts';
 
@@ -15,12 +16,4 @@ export function encodeAny(object: unknown): Buffer {
   return Buffer.from(
     known ? codec.encodeCanonical({ apiVersion, kind, ...(object as object) }) : JSON.stringify(object),
   );
-}
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
 }

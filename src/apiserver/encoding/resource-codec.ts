@@ -3,6 +3,7 @@
  * brings its own, made of its schema. Whoever has a `ResourceCodec` need not know which of the two it is.
  */
 
+import { once } from '../../base/once.ts';
 import { builtinSchema } from '../../api/schema.ts';
 import type { Decoded, FieldValidation } from '../../apimachinery/codec.ts';
 import { type Shape, Shapes } from '../../apimachinery/managed-fields/shape.ts';
@@ -112,11 +113,3 @@ class TableCodec implements ResourceCodec {
 
 /** Shapes of immutable tables: sharing them changes nothing but the time it takes to make them. */
 const builtinShapes: () => Shapes = once(() => new Shapes(builtinSchema()));
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
-}

@@ -42,6 +42,10 @@ export interface EnvironmentOptions<V> {
 }
 
 export interface Environment extends RegistryEnvironment {
+  /** Up to where the store has come. */
+  revision(): number;
+  /** Calls back once, when something first changes below this prefix. */
+  onFirst(prefix: string, callback: () => void): void;
   /** Storages that somebody has asked for. */
   storages(): IterableIterator<KindStorage>;
   close(): void;
@@ -68,7 +72,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
-    const trustedAfter = options.trustedAfter();
+    const trustedAfter = kind.trustedAfter ?? options.trustedAfter();
     const cache = new ResourceCache<V>({ kind, form, store, feed, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     return kindStorage({ kind, store, form, cache, ttlSeconds });
@@ -109,6 +113,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     representationOf: (resource, wire) =>
       remember(representations[wire], resource, () => wholeObjects(resource, envelope(resource), wire)),
     storages: () => storages.values(),
+    revision: () => store.revision,
+    onFirst: (prefix, callback) => feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
       feed.close();

@@ -3,6 +3,7 @@
  * only grows here. Schemas are judged by who serves the resources.
  */
 import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import { withCondition } from '../../../apimachinery/conditions.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { dns1035Label, dns1123Subdomain } from '../../../apimachinery/names.ts';
 import { fillAbsent, fillEmpty, partOf } from '../../defaulting.ts';
@@ -31,6 +32,18 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
     const service = spec.conversion?.webhook?.clientConfig?.service;
     if (service) fillAbsent(service, 'port', 443);
   },
+  beginDeletion(definition, now) {
+    const { metadata } = definition;
+    metadata.finalizers = [...(metadata.finalizers ?? []).filter((name) => name !== cleanupFinalizer), cleanupFinalizer];
+    const status = partOf(definition, 'status');
+    const condition = {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    };
+    status.conditions = [...withCondition(status.conditions, condition, Date.parse(now))];
+  },
   prepareForCreate: recordStoredVersion,
   prepareForUpdate: recordStoredVersion,
   validate,
@@ -48,6 +61,9 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
     ),
   ],
 };
+
+/** Keeps a definition in being until none of its objects is left. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 function isEstablished({ status }: CustomResourceDefinition): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True') ?? false;
