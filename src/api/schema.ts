@@ -2,11 +2,12 @@
  * The built-in kinds' tables, read from `gen/schema.json` on first use. The memo holds an immutable value, so sharing it between
  * all parts of a process changes nothing but the time it takes.
  */
-import { once } from '../base/once.ts';
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Codec } from '../apimachinery/codec.ts';
 import { type ResourceRow, type SchemaDocument, SchemaRegistry } from '../apimachinery/schema.ts';
+import { once } from '../base/once.ts';
 
 /** The tables of all kinds that v1.36 has, on or off by default. The same registry on every call. */
 export const builtinSchema: () => SchemaRegistry = once(() => {

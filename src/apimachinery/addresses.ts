@@ -69,9 +69,14 @@ export function formatCidr(cidr: Pick<Cidr, 'base' | 'family' | 'prefixLength'>)
   return `${formatIp({ family: cidr.family, value: cidr.base })}/${cidr.prefixLength}`;
 }
 
-export function cidrContains(cidr: Cidr, address: IpAddress): boolean {
+export function cidrContains(cidr: Cidr, address: Pick<IpAddress, 'family' | 'value'>): boolean {
   const hostBits = BigInt(bitsOf(cidr.family) - cidr.prefixLength);
   return address.family === cidr.family && address.value >> hostBits === cidr.base >> hostBits;
+}
+
+/** Whether all addresses of `inner` are addresses of `outer`. */
+export function cidrIncludes(outer: Cidr, inner: Cidr): boolean {
+  return outer.prefixLength <= inner.prefixLength && cidrContains(outer, { family: inner.family, value: inner.base });
 }
 
 /** Number of addresses in the range. */

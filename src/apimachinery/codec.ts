@@ -153,7 +153,10 @@ export class Codec {
    * A part of an object whose kind the tables do not know, such as its metadata, copied in canonical form; what field validation has against
    * it is in words that begin at the part. Throws `DecodeError`.
    */
-  decodePart(value: object, typeId: string): { readonly value: Record<string, unknown>; readonly strictErrors: readonly string[] } {
+  decodePart(
+    value: object,
+    typeId: string,
+  ): { readonly value: Record<string, unknown>; readonly strictErrors: readonly string[] } {
     const copy = this.#tryCopy(value, typeId);
     if (copy && copy.visitedKeys === countKeys(value)) return { value: copy.value, strictErrors: [] };
     return this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow);
@@ -273,9 +276,14 @@ export function decodeUntyped(
   const fast = parseFast(text);
   const value = fast?.value ?? exactOf(text, original, options.kind);
   const stated = statedKind(value, original, options.kind);
-  if (options.needsKind && stated.kind === '') throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);
+  if (options.needsKind && stated.kind === '')
+    throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);
   const repeated = fast && countKeys(value) === fast.keys ? [] : duplicateFields(parseExact(text));
-  return { object: value as Record<string, unknown>, stated, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
+  return {
+    object: value as Record<string, unknown>,
+    stated,
+    strictErrors: [...(yaml?.strictErrors ?? []), ...repeated],
+  };
 }
 
 const yamlErrors = 'yaml: unmarshal errors:\n';

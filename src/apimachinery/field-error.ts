@@ -6,6 +6,7 @@
  *     invalid(spec.child('containers').index(0).child('name'), 'A', 'must be lower case')
  *     // spec.containers[0].name: Invalid value: "A": must be lower case
  */
+import { formatNumber } from './go-number.ts';
 import { aggregate, goJson, quote } from './go-text.ts';
 
 /** Where a field stands. Immutable: every step gives a new path. */
@@ -177,6 +178,7 @@ export function errorsText(errors: readonly FieldError[]): string {
 function formatValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number') return formatNumber(value);
   return goJson(value);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseInt64, parseUint64 } from './go-number.ts';
+import { formatNumber, parseInt64, parseUint64 } from './go-number.ts';
 
 test('whole numbers are read as Go reads them', () => {
   assert.equal(parseInt64('-5'), -5);
@@ -22,4 +22,20 @@ test('what is none is refused in Go’s words', () => {
   assert.throws(() => parseUint64('18446744073709551616'), {
     message: `strconv.ParseUint: parsing "18446744073709551616": ${range}`,
   });
+});
+
+test('numbers of JSON are written as Go writes int64 and float64', () => {
+  const cases: readonly (readonly [number, string])[] = [
+    [0, '0'],
+    [1_000_000, '1000000'],
+    [2 ** 53, '9007199254740992'],
+    [1.5, '1.5'],
+    [-0.25, '-0.25'],
+    [0.0001, '0.0001'],
+    [0.00001, '1e-05'],
+    [123456.5, '123456.5'],
+    [1234567.5, '1.2345675e+06'],
+    [1e30, '1e+30'],
+  ];
+  for (const [value, text] of cases) assert.equal(formatNumber(value), text);
 });

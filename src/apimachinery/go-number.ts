@@ -19,3 +19,22 @@ export function parseUint64(text: string): number {
   if (BigInt(text) > greatestUint64) throw new Error(`strconv.ParseUint: parsing ${quote(text)}: value out of range`);
   return Number(text);
 }
+
+/** Go's `%v` of a float64: the shortest digits that tell it apart, with an exponent from 1e-05 down and from 1e+06 up. */
+export function formatFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+  const [digits, exponentText] = value.toExponential().split('e') as [string, string];
+  const exponent = Number(exponentText);
+  if (exponent >= -4 && exponent < 6) return String(value);
+  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
+}
+
+/** A number of JSON as Go holds it: whole ones are int64, as far as they fit, all others float64. */
+export function isGoInteger(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+}
+
+/** Go's `%v` of a number that came out of JSON. */
+export function formatNumber(value: number): string {
+  return isGoInteger(value) ? BigInt(value).toString() : formatFloat(value);
+}

@@ -93,15 +93,18 @@ const text = fc
     return `${sign}${padded.slice(0, cut)}${decimals > 0 ? `.${padded.slice(cut)}` : ''}${unit}`;
   });
 
-test('printing and parsing give the same amount, and printing again the same text', () => {
+test('printing and parsing give the same amount, and soon the same text', () => {
   fc.assert(
     fc.property(text, (given) => {
       const once = parseQuantity(given);
       const again = parseQuantity(String(once));
       assert.equal(once.compare(again), 0, `${given} -> ${once}`);
-      assert.equal(String(again), String(once));
+      // A binary amount that is no multiple of 1024 is printed without suffix, so it comes back as a decimal one.
+      const lostNotation = once.format === 'BinarySI' && again.format === 'DecimalSI';
+      const settled = lostNotation ? parseQuantity(String(again)) : again;
+      assert.equal(String(settled), String(lostNotation ? again : once));
     }),
-    { numRuns: 2000 },
+    { numRuns: 2000, examples: [['1.953125Ki'], ['-38027237312.5Ki']] },
   );
 });
 
@@ -130,4 +133,11 @@ test('a quantity does not change', () => {
   a.negate();
   assert.equal(String(a), '1');
   assert.ok(new Quantity(5n).equals(parseQuantity('5')));
+});
+
+test('an amount has a whole number only if it was written without a fraction', () => {
+  assert.equal(parseQuantity('50k').asInt64(), 50_000n);
+  assert.equal(parseQuantity('1Gi').asInt64(), 1_073_741_824n);
+  for (const text of ['1000m', '1.0', '1.5Gi', '9999999999999G'])
+    assert.equal(parseQuantity(text).asInt64(), undefined);
 });

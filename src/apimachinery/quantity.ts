@@ -89,6 +89,15 @@ export class Quantity {
     return divideAwayFromZero(this.#value, 10n ** BigInt(scale - this.#scale));
   }
 
+  /**
+   * Whole units, where the amount was written without fractions and fits 64 bits. `1000m` and `1.0` have none, though they are
+   * whole: upstream looks at how the number is held, not at what it is.
+   */
+  asInt64(): bigint | undefined {
+    const value = this.#scale < 0 ? undefined : this.scaledValue(0);
+    return value !== undefined && BigInt.asIntN(64, value) === value ? value : undefined;
+  }
+
   /** The nearest double: for ratios and metrics, not for comparisons. */
   toNumber(): number {
     return Number(`${this.#value}e${this.#scale}`);

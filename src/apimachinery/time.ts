@@ -62,9 +62,9 @@ export function parseDuration(text: string): number | undefined {
   const sign = text.startsWith('-') ? -1 : 1;
   const rest = text.replace(/^[+-]/, '');
   if (rest === '0') return 0;
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(rest)) return undefined;
+  if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(rest)) return undefined;
   let total = 0;
-  for (const [, number, unit] of rest.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
+  for (const [, number, unit] of rest.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     total += Number(number) * unitMs[unit!]!;
   }
   // Go's durations are int64 nanoseconds.

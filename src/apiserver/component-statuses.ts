@@ -1,6 +1,6 @@
 /**
  * `componentstatuses`: an old way to ask whether the control plane is well, kept for who still asks. What is told is what this server
- * knows of itself: its store. Nothing is stored, and nothing can be watched.
+ * knows of itself, its store, and what its composition knows of the others. Nothing is stored, and nothing can be watched.
  */
 import { behaviourOf } from '../api/behaviours.ts';
 import type { ComponentStatus } from '../api/gen/core-v1.ts';
@@ -13,8 +13,26 @@ import { parseIncludeObject, tableOf } from './table/table.ts';
 
 export interface ComponentCheck {
   readonly name: string;
-  /** Rejects when the component is not well. */
-  check(): Promise<void>;
+  check(): Promise<ComponentHealth>;
+}
+
+export interface ComponentHealth {
+  readonly healthy: boolean;
+  readonly message?: string;
+  /** Why it could not be found out, or what went wrong. */
+  readonly error?: string;
+}
+
+/** Well unless `check` rejects. */
+export function failingCheck(name: string, check: () => Promise<void>): ComponentCheck {
+  return {
+    name,
+    check: () =>
+      check().then(
+        () => ({ healthy: true, message: 'ok' }),
+        (error: unknown) => ({ healthy: false, error: messageOf(error) }),
+      ),
+  };
 }
 
 export interface ComponentStatusesOptions {
@@ -46,9 +64,7 @@ export function componentStatusesHandler({ checks, clock }: ComponentStatusesOpt
 const resource = { group: '', resource: 'componentstatuses' } as const;
 
 async function statusOf({ name, check }: ComponentCheck): Promise<ComponentStatus & KubeObject> {
-  const condition = await check().then(
-    () => ({ type: 'Healthy', status: 'True', message: 'ok' }),
-    (error: unknown) => ({ type: 'Healthy', status: 'False', error: messageOf(error) }),
-  );
+  const { healthy, ...told } = await check();
+  const condition = { type: 'Healthy', status: healthy ? 'True' : 'False', ...told };
   return { kind: 'ComponentStatus', apiVersion: 'v1', metadata: { name }, conditions: [condition] };
 }

@@ -26,6 +26,14 @@ export function deprecationWarning(row: ResourceRow): string | undefined {
   return `${apiVersionOf(row)} ${row.kind} is deprecated in v${deprecated}+${until}${instead}`;
 }
 
+/** The release that the API is removed in, `''` when there is none yet; undefined for what is not deprecated. */
+export function removedRelease(row: ResourceRow): string | undefined {
+  const lifecycle = lifecycleOf(row);
+  return lifecycle && minorOf(lifecycle.deprecated) <= Number(serverVersion.minor)
+    ? (lifecycle.removed ?? '')
+    : undefined;
+}
+
 function lifecycleOf(row: ResourceRow): Lifecycle | undefined {
   if (row.group === '') return coreKinds[row.kind];
   const kind = builtinSchema().kind(apiVersionOf(row), row.kind);

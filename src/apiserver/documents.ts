@@ -1,8 +1,8 @@
 /**
- * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made on first use; OpenAPI's
- * code is not even loaded before. Clients that know a document's ETag are told that it has not changed.
+ * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made, and their
+ * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
-import { type DiscoveredResource, Discovery } from './discovery/discovery.ts';
+import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
@@ -24,7 +24,7 @@ export interface DocumentsOptions {
 
 export class ServerDocuments {
   readonly #options: DocumentsOptions;
-  #discovery: Discovery | undefined;
+  #discovery: Promise<Discovery> | undefined;
   #openApi: Promise<OpenApi> | undefined;
   /** Of the resources that the documents tell of. */
   #generation = 0;
@@ -49,13 +49,16 @@ export class ServerDocuments {
     this.#openApi = undefined;
   }
 
-  #discoveryHandler(path: string): Handler | undefined {
-    const { resources, serverAddress } = this.#options;
-    this.#renew();
-    this.#discovery ??= new Discovery({ resources: discoveredResources(resources), serverAddress });
-    const discovery = this.#discovery;
-    if (!discovery.document(path, undefined)) return undefined;
-    return async (request) => documentResponse(request, discovery.document(path, request.headers.accept)!);
+  #discoveryHandler(path: string): Handler {
+    return async (request, info) => {
+      const { resources, serverAddress } = this.#options;
+      this.#renew();
+      this.#discovery ??= import('./discovery/discovery.ts').then(
+        ({ Discovery }) => new Discovery({ resources: discoveredResources(resources), serverAddress }),
+      );
+      const document = (await this.#discovery).document(path, request.headers.accept);
+      return document ? documentResponse(request, document) : notFoundPage(request, info);
+    };
   }
 
   #openApiHandler(path: string): Handler {

@@ -1,6 +1,7 @@
 /** The API server as the composition root sees it. */
 
 export { type HttpServerOptions, type ListeningServer, startHttpServer } from './http/http-server.ts';
+export { loopbackUser } from './loopback-user.ts';
 export {
   type ApiServer,
   type ApiServerOptions,
@@ -8,4 +9,3 @@ export {
   createApiServer,
   type Security,
 } from './server.ts';
-export { loopbackUser } from './loopback-user.ts';

@@ -1,31 +1,40 @@
 /**
- * The stages of a request: what it means, who asks, whether there is room for it, whether they may, and the handler at the end. The
- * order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
+ * The stages of a request: what it means, whether there is time for it, who asks, whether there is room for it, whether they may, and
+ * the handler at the end. The order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
  */
 
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Auditor, KnownRequest } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import { asksImpersonation, impersonatedUser } from './authentication/impersonation.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
 import { failureResponse } from './failure.ts';
-import type { FlowControl } from './flow-control.ts';
-import type { RequestObserver } from './metrics/request-observer.ts';
+import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
+import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { parseRequestInfo } from './request-info.ts';
+import type { RequestTime } from './request-time.ts';
 import type { ServedResources } from './resources.ts';
+import type { Shutdown } from './shutdown.ts';
 
 export interface PipelineOptions {
+  readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly resources: ServedResources;
-  readonly flowControl: FlowControl;
+  readonly flowControl: () => FlowControl;
   readonly observer: RequestObserver;
+  readonly time: RequestTime;
+  readonly shutdown: Shutdown;
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
-  /** Sees each request that is known, before anything is done; the audit log's place. */
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. */
+  readonly auditor?: Auditor | undefined;
   readonly resourceHandler: Handler;
   /** Whoever serves a path that is no resource; undefined: nobody. */
   pathHandler(path: string): Handler | undefined;
@@ -36,44 +45,109 @@ export function createPipeline(options: PipelineOptions): (request: ApiRequest) 
   const { log, observer } = options;
   return async (request) => {
     let info: RequestInfo | undefined;
-    const observed = observer.begin();
+    const observed = observer.begin(request);
+    const inProcess = request.user !== undefined;
+    const auditID = inProcess && !options.auditor ? '' : request.headers['audit-id'] || options.random.uuid();
     let response: ApiResponse;
     try {
       info = parseRequestInfo(request.method, request.path, request.query);
-      response = await answer(options, request, info);
+      const receivedAtMs = options.clock.now();
+      response = await serve(options, { request, info, auditID, receivedAtMs, inProcess, observed });
     } catch (error) {
       response = failureResponse(error, request, log);
     }
-    observed.end(request, info, response);
-    return response;
+    return observed.end(info, inProcess ? response : withHeaders(response, { 'audit-id': auditID }));
   };
 }
 
-async function answer(options: PipelineOptions, request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
-  const user = request.user ?? (await userOf(options, request));
+interface Serving extends Omit<KnownRequest, 'user'> {
+  /** From a component of this process, which has said who it is. */
+  readonly inProcess: boolean;
+  readonly observed: ObservedRequest;
+}
+
+function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse> | ApiResponse {
+  const { time, shutdown } = options;
+  const { request, info } = serving;
+  const longRunning = isLongRunning(info);
+  serving.observed.known(info, longRunning);
+  const refusal = shutdown.refusalOf(request);
+  if (refusal) return refusal;
+  if (longRunning) return answer(options, serving, time.waitLimitOf());
+  const limitMs = time.limitOf(request);
+  const ended = shutdown.enter();
+  return time.within(request, { limitMs, ended }, answer(options, serving, time.waitLimitOf(limitMs)));
+}
+
+/** Who asks is settled first, then what the audit log tells of it; from then on whatever happens is told, failures too. */
+async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: number): Promise<ApiResponse> {
+  const { auditor, log } = options;
+  const { request, info } = serving;
+  const user = request.user ?? (await authenticated(options, serving));
+  const trail = await auditor?.begin({ ...serving, user });
   // The request is the pipeline's own until it is answered.
-  const known = Object.assign(request, { user });
-  options.audit?.(known, info);
-  const entered = options.flowControl.enter(known, info);
-  const release = entered instanceof Promise ? await entered : entered;
+  Object.assign(request, { user, audit: trail });
+  const admitted = admit(options, serving, { user, waitLimitMs });
+  if (!auditor || !trail) return admitted;
+  const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));
+  return auditor.finish({ trail, request, longRunning: isLongRunning(info) }, response);
+}
+
+/** Rejects with 401. */
+async function authenticated({ authenticate, auditor, log }: PipelineOptions, serving: Serving): Promise<UserInfo> {
   try {
-    await authorize(options.authorizer(), user, info);
-    return await handlerOf(options, info)(known, info);
-  } finally {
-    release();
+    return (await authenticate(serving.request)).user;
+  } catch (error) {
+    if (auditor) await auditor.refused(serving, failureResponse(error, serving.request, log).status);
+    throw error;
   }
 }
 
-async function userOf({ authenticate, authorizer }: PipelineOptions, request: ApiRequest): Promise<UserInfo> {
-  const { user } = await authenticate(request);
-  return asksImpersonation(request) ? impersonatedUser(request, user, authorizer()) : user;
+/** As whom, whether there is room, whether they may; then the handler. */
+async function admit(
+  options: PipelineOptions,
+  { request, info, observed, inProcess }: Serving,
+  known: { readonly user: UserInfo; readonly waitLimitMs: number },
+): Promise<ApiResponse> {
+  const { authorizer, flowControl } = options;
+  let { user } = known;
+  if (!inProcess && asksImpersonation(request)) {
+    user = await impersonatedUser(request, user, authorizer());
+    request.audit?.impersonated(user);
+    Object.assign(request, { user });
+  }
+  const entering = flowControl().enter(request, info, known.waitLimitMs);
+  const entry = entering instanceof Promise ? await entering : entering;
+  if ('refusal' in entry) {
+    observed.terminated(info, entry.refusal.status);
+    return entry.refusal;
+  }
+  let response: ApiResponse;
+  try {
+    await authorize(authorizer(), { user, info, request });
+    response = await handlerOf(options, info)(request, info);
+  } catch (error) {
+    response = failureResponse(error, request, options.log);
+  } finally {
+    entry.release();
+  }
+  return entry.headers ? withHeaders(response, entry.headers) : response;
+}
+
+function withHeaders(response: ApiResponse, headers: ApiResponse['headers']): ApiResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Throws 403. */
-async function authorize(authorizer: Authorizer, user: UserInfo, info: RequestInfo): Promise<void> {
+async function authorize(
+  authorizer: Authorizer,
+  { user, info, request }: { readonly user: UserInfo; readonly info: RequestInfo; readonly request: ApiRequest },
+): Promise<void> {
   const attributes = { user, info };
   const pending = authorizer.authorize(attributes);
   const { decision, reason } = pending instanceof Promise ? await pending : pending;
+  request.audit?.annotate('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
+  request.audit?.annotate('authorization.k8s.io/reason', reason);
   if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 

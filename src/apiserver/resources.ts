@@ -5,7 +5,6 @@
  * by group, version and resource, and by nothing slower.
  */
 
-import { once } from '../base/once.ts';
 import { behaviourOf } from '../api/behaviours.ts';
 import { type Conversion, conversionTo } from '../api/conversions.ts';
 import type { KindBehaviour } from '../api/kind.ts';
@@ -13,6 +12,7 @@ import { builtinResources, builtinSchema } from '../api/schema.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
 import type { ResourceRow, SelectorRow, SubresourceRow } from '../apimachinery/schema.ts';
+import { once } from '../base/once.ts';
 import type { CustomPart } from './custom-part.ts';
 import { deprecationWarning } from './deprecation.ts';
 import { type ResourceCodec, tableCodec } from './encoding/resource-codec.ts';

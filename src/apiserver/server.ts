@@ -5,33 +5,40 @@
  */
 
 import type { KubeObject } from '../apimachinery/meta.ts';
+import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
+import { onFirstCall } from '../base/lazy-module.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
-import { messageOf } from '../apimachinery/status.ts';
 import { prefixEnd, type Store } from '../storage/store.ts';
+import { AdmissionStatistics } from './admission/admission-statistics.ts';
 import { AdmissionChain } from './admission/chain.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
-import { componentStatusesHandler } from './component-statuses.ts';
+import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
-import { type InFlightLimits, inFlightControl } from './flow-control.ts';
+import type { FlowControl } from './flow-control/flow-control.ts';
+import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
 import { inProcessTransport } from './in-process-transport.ts';
-import { metricsHandler } from './metrics/metrics-page.ts';
+import { loopbackUser } from './loopback-user.ts';
+import type { MetricsSource } from './metrics/metrics-page.ts';
 import { RequestStatistics } from './metrics/request-observer.ts';
 import { createPipeline } from './pipeline.ts';
 import { createDispatcher } from './registry/dispatch.ts';
 import { createEnvironment, type Environment } from './registry/environment.ts';
+import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
-import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
+import { WatchLifetimes } from './registry/watch-lifetimes.ts';
+import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
+import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
-import { loopbackUser } from './loopback-user.ts';
+import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
-import { bindingsHandler } from './subresources/bindings.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
 import { jsonForm, objectForm } from './watch-cache/object-form.ts';
@@ -62,11 +69,18 @@ export interface ApiServerOptions {
   /** By resource, as in `services`; made with the loopback client. */
   readonly hooks?: ((loopback: Client) => ReadonlyMap<string, ResourceHooks>) | undefined;
   readonly inFlight?: InFlightLimits | undefined;
+  /** `--request-timeout`, of requests that do not last as long as their client wants. Default 60 s. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** `--min-request-timeout`, of watches. Default 1800. */
+  readonly minRequestTimeoutSeconds?: number | undefined;
   /** `--event-ttl`. */
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. Its owner's to close, after the server. */
+  readonly auditor?: Auditor | undefined;
+  /** What `componentstatuses` tells besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -84,8 +98,16 @@ export interface ApiServer {
   /** Takes over a subresource of a resource, with all its verbs. `('', 'pods', 'log')`. */
   registerSubresource(group: string, resource: string, subresource: string, handler: Handler): void;
   registerHealthCheck(check: HealthCheck): void;
+  /** Text to be added to `/metrics`: whole families. */
+  registerMetrics(families: () => string): void;
+  /** From now on it decides who gets in; what entered before leaves as it came. */
+  useFlowControl(control: FlowControl): void;
+  /** By name, as in `deployments.apps`; undefined for what is not stored here. */
+  storageNamed(name: string): KindStorage | undefined;
   /** Resolves when requests are answered; rejects when the store cannot be read. */
   ready(): Promise<void>;
+  /** Refuses what is new, lets what is under way finish, ends watches. `stopListening` is called when no new connection is welcome. */
+  shutDown(settings: ShutdownSettings, stopListening: () => void): Promise<void>;
   /** Ends all watches. The store is its owner's to close. */
   close(): Promise<void>;
 }
@@ -110,6 +132,11 @@ class Server implements ApiServer {
   readonly #health: HealthChecks;
   readonly #documents: ServerDocuments;
   readonly #compaction: Compaction;
+  readonly #time: RequestTime;
+  readonly #shutdown: Shutdown;
+  readonly #watchLifetimes: WatchLifetimes;
+  readonly #furtherMetrics: (() => string)[] = [];
+  #flowControl: FlowControl;
   readonly #starting: Promise<void>;
   readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
@@ -125,11 +152,18 @@ class Server implements ApiServer {
     const security = options.security?.(loopback) ?? {};
     const authorizer = security.authorizer ?? allowAll;
     const admission = security.admission ?? new AdmissionChain([]);
+    const admissionStatistics = new AdmissionStatistics();
+    admission.meter = { clock, statistics: admissionStatistics };
+    const random = options.random ?? systemRandom;
+    this.#time = new RequestTime(clock, options.requestTimeoutMs);
+    this.#shutdown = new Shutdown(clock);
+    this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
     this.#environment = environmentOf(apiStore, {
       resources: this.resources,
       clock,
       log,
-      random: options.random ?? systemRandom,
+      random,
+      watchLifetimes: this.#watchLifetimes,
       admission: () => admission,
       authorizer: () => authorizer,
       hooks: options.hooks?.(loopback) ?? new Map(),
@@ -138,11 +172,24 @@ class Server implements ApiServer {
     });
     const storeOpen = async () => void (await apiStore.store.size());
     this.#handlers = new Map<string, Handler>([
-      ['/v1/bindings', bindingsHandler((request, info) => dispatch(request, info))],
-      ['/v1/componentstatuses', componentStatusesHandler({ checks: [{ name: 'etcd-0', check: storeOpen }], clock })],
+      [
+        '/v1/bindings',
+        onFirstCall(async () => {
+          const { bindingsHandler } = await import('./subresources/bindings.ts');
+          return bindingsHandler((request, info) => dispatch(request, info));
+        }),
+      ],
+      [
+        '/v1/componentstatuses',
+        onFirstCall(async () => {
+          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
+          return componentStatusesHandler({ checks, clock });
+        }),
+      ],
       ...(security.handlers ?? []),
     ]);
-    const flowControl = inFlightControl(options.inFlight);
+    this.#flowControl = inFlightControl(options.inFlight);
     const statistics = new RequestStatistics(clock);
     const dispatch: Handler = createDispatcher({
       resources: this.resources,
@@ -153,11 +200,15 @@ class Server implements ApiServer {
     this.#pipeline = createPipeline({
       log,
       resources: this.resources,
-      flowControl,
+      flowControl: () => this.#flowControl,
       observer: statistics,
+      time: this.#time,
+      shutdown: this.#shutdown,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
-      audit: options.audit,
+      auditor: options.auditor,
+      clock,
+      random: options.random ?? systemRandom,
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);
@@ -172,9 +223,20 @@ class Server implements ApiServer {
       storeOpen,
     });
     this.#paths.set('/version', versionHandler);
+    this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
+    const metrics: MetricsSource = {
+      requests: statistics,
+      admission: admissionStatistics,
+      health: this.#health.statistics,
+      resources: this.resources,
+      flowControl: () => this.#flowControl,
+      storages: () => this.#environment.storages(),
+      storeBytes: () => apiStore.store.size(),
+      further: () => this.#furtherMetrics.map((families) => families()),
+    };
     this.#paths.set(
       '/metrics',
-      metricsHandler({ statistics, flowControl, storages: () => this.#environment.storages() }),
+      onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics)),
     );
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
@@ -209,13 +271,30 @@ class Server implements ApiServer {
     this.#health.add(check);
   }
 
+  registerMetrics(families: () => string): void {
+    this.#furtherMetrics.push(families);
+  }
+
+  useFlowControl(control: FlowControl): void {
+    this.#flowControl = control;
+  }
+
+  storageNamed(name: string): KindStorage | undefined {
+    return this.#environment.storageNamed(name);
+  }
+
   ready(): Promise<void> {
     return this.#starting;
+  }
+
+  shutDown(settings: ShutdownSettings, stopListening: () => void): Promise<void> {
+    return this.#shutdown.run(settings, { stopListening, watches: this.#watchLifetimes });
   }
 
   async close(): Promise<void> {
     this.#stopping.abort(new Error('the API server is stopping'));
     this.#compaction.close();
+    this.#time.close();
     this.#environment.close();
   }
 

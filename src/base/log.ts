@@ -14,7 +14,7 @@ export interface Log {
   child(fields: LogFields): Log;
 }
 
-/** Drops everything: the default of embedded control planes and tests. */
+/** Drops everything. */
 export const silentLog: Log = {
   debug() {},
   info() {},
@@ -22,3 +22,14 @@ export const silentLog: Log = {
   error() {},
   child: () => silentLog,
 };
+
+/** Writes errors alone, a line each: what nobody expects to happen must not happen in silence. */
+export function errorLog(write: (line: string) => void, inherited: LogFields = {}): Log {
+  return {
+    ...silentLog,
+    error(message, fields) {
+      write(`${message} ${JSON.stringify({ ...inherited, ...fields })}`);
+    },
+    child: (fields) => errorLog(write, { ...inherited, ...fields }),
+  };
+}

@@ -9,6 +9,7 @@ test('a cluster that runs is shown with its processes and nodes', () => {
     server: 'https://127.0.0.1:6443',
     processes: [{ name: 'control-plane', pid: 7, uptimeSeconds: 65, memoryBytes: 80_400_000 }, { name: 'node' }],
     nodes: [{ name: 'a', version: 'v1', problem: 'no network' }],
+    nodeProblems: { kubelet: 'listen EADDRINUSE' },
     isRunning: true,
   });
   assert.equal(
@@ -17,6 +18,7 @@ test('a cluster that runs is shown with its processes and nodes', () => {
       'cluster        running at https://127.0.0.1:6443',
       'control-plane  pid 7, up 1m5s, 80 MB',
       'node           -',
+      'kubelet        fails and is started again: listen EADDRINUSE',
       'node/a         not Ready: no network, v1',
       'data           /d',
       'kubeconfig     /d/kubeconfig',

@@ -5,6 +5,10 @@ export function clusterTable(cluster: ClusterStatus): string {
   const rows: [string, string][] = [
     ['cluster', cluster.isRunning ? `running at ${cluster.server}` : 'not running'],
     ...cluster.processes.map((process): [string, string] => [process.name, processText(process)]),
+    ...Object.entries(cluster.nodeProblems).map(([part, problem]): [string, string] => [
+      part,
+      `fails and is started again: ${problem}`,
+    ]),
     ...(cluster.apiProblem ? ([['api server', `does not answer: ${cluster.apiProblem}`]] as [string, string][]) : []),
     ...cluster.nodes.map(({ name, version, problem }): [string, string] => [
       `node/${name}`,

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import * as net from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { configMaps } from '../api/gen/core-v1.ts';
 import { isExpired, isForbidden, isTooManyRequests, StatusError } from '../apimachinery/status.ts';
 import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { createCertificateAuthority, issueCertificate } from '../pki/authority.ts';
+import { systemKeys } from '../pki/keys.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { MemoryApi } from '../testing/memory-api.ts';
 import { describeClient } from './client.contract.ts';
@@ -242,3 +246,33 @@ async function cutableCable(port: number): Promise<{ readonly url: string; cut()
     },
   };
 }
+
+test('renewed credentials are shown from the next request on, and connections with the old ones end', async () => {
+  const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
+  const authority = createCertificateAuthority({ commonName: 'test' }, sources);
+  const pair = (commonName: string) => {
+    const { certificatePem: cert, keyPem: key } = issueCertificate(authority, {
+      commonName,
+      ipAddresses: ['127.0.0.1'],
+      usages: ['server auth', 'client auth'],
+    });
+    return { ca: authority.certificatePem, cert, key };
+  };
+  const server = await serveTransport(new MemoryApi(), {
+    tls: { ...pair('server'), requestCert: true, rejectUnauthorized: true },
+  });
+  const users: unknown[] = [];
+  server.intercept = (stream) => {
+    users.push((stream.session?.socket as TLSSocket | undefined)?.getPeerCertificate().subject.CN);
+    return false;
+  };
+  const transport = createHttpTransport({ server: server.url, clock: systemClock, tls: pair('before') });
+  const client = createClient(transport);
+  await client.list(configMaps);
+  transport.replaceTls(pair('after'));
+  await client.list(configMaps);
+  assert.deepEqual(users, ['before', 'after']);
+  assert.equal(transport.connections, 1);
+  await transport.close();
+  await server.close();
+});

@@ -94,6 +94,11 @@ export class HttpTransport implements Transport {
     return this.#sessions.size;
   }
 
+  /** Renewed credentials: what begins from now on shows them, and connections that showed the old ones are left. */
+  replaceTls(tls: TlsOptions): void {
+    this.#sessions.replaceTls(sessionTls(tls));
+  }
+
   close(): Promise<void> {
     return this.#sessions.close();
   }
@@ -213,14 +218,18 @@ function sessionOptions(options: HttpTransportOptions, origin: string): SessionO
     clock: options.clock,
     ...(pingAfterMs === undefined ? {} : { pingAfterMs }),
     ...(pingTimeoutMs === undefined ? {} : { pingTimeoutMs }),
-    tls: {
-      minVersion: 'TLSv1.2',
-      ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
-      ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
-      ...(tls?.key === undefined ? {} : { key: tls.key }),
-      ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
-      rejectUnauthorized: !tls?.insecureSkipVerify,
-    },
+    tls: sessionTls(tls),
+  };
+}
+
+function sessionTls(tls: TlsOptions | undefined): NonNullable<SessionOptions['tls']> {
+  return {
+    minVersion: 'TLSv1.2',
+    ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls?.key === undefined ? {} : { key: tls.key }),
+    ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
+    rejectUnauthorized: !tls?.insecureSkipVerify,
   };
 }
 

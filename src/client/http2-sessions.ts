@@ -39,11 +39,22 @@ export interface Session {
 
 export class Http2Sessions {
   readonly #options: SessionOptions;
+  #tls: SessionOptions['tls'];
   readonly #sessions = new Set<Session>();
   #closed = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#tls = options.tls;
+  }
+
+  /** For new connections; those that are open take no more requests and end with their last stream. */
+  replaceTls(tls: SessionOptions['tls']): void {
+    this.#tls = tls;
+    for (const session of this.#sessions) {
+      session.closing = true;
+      session.session.close();
+    }
   }
 
   /** Opens a stream. Its 'error' event carries the session's error where that is the cause; see `connectionError`. */
@@ -100,9 +111,9 @@ export class Http2Sessions {
   }
 
   #open(): Session {
-    const { origin, tls, clock } = this.#options;
+    const { origin, clock } = this.#options;
     const connection = http2.connect(origin, {
-      ...tls,
+      ...this.#tls,
       // The default of 10 MB ends a session that carries a large LIST and many watches.
       maxSessionMemory: 1000,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },

@@ -6,10 +6,13 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
-import { createAuthentication } from '../apiserver/authentication/authentication.ts';
+import type { Auditor } from '../apiserver/audit/auditor.ts';
+import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
-import type { InFlightLimits } from '../apiserver/flow-control.ts';
+import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { ComponentCheck } from '../apiserver/component-statuses.ts';
+import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
   type ApiStore,
@@ -22,14 +25,16 @@ import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-conne
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
-import { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
+import type { ShutdownSettings } from '../apiserver/shutdown.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
+import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
 
 export interface ApiServerTrust {
@@ -39,7 +44,8 @@ export interface ApiServerTrust {
   readonly tokens: TokenSigner;
   /** `--service-account-issuer`. */
   readonly issuer: string;
-  readonly frontProxyCaPem?: string | undefined;
+  /** Proxies that tell by headers who is asking; absent: none is believed. */
+  readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
 
 export interface ComposedApiServerOptions {
@@ -63,13 +69,27 @@ export interface ComposedApiServerOptions {
   readonly disableAdmission?: readonly string[] | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
+  /** Its owner's to close. */
+  readonly auditor?: Auditor | undefined;
   /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
+  /** `--enable-priority-and-fairness`; default true. */
+  readonly priorityAndFairness?: boolean | undefined;
+  /** `--request-timeout`: how long a request may take, its body's arrival included. Default 60 s. */
   readonly requestTimeoutMs?: number | undefined;
+  /** `--min-request-timeout`, of watches that ask for no time. Default 1800 s. */
+  readonly minRequestTimeoutSeconds?: number | undefined;
+  /** `--goaway-chance`: of an HTTP/2 connection to be ended with an answer, so that clients spread over servers. */
+  readonly goawayChance?: number | undefined;
+  readonly shutdown?: Partial<ShutdownSettings> | undefined;
   readonly eventTtlSeconds?: number | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
+  /** How long after the server is ready its less urgent objects come; default: at once. */
+  readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** What `kubectl get componentstatuses` shows besides the store. */
+  readonly components?: readonly ComponentCheck[] | undefined;
 }
 
 export interface ComposedApiServer {
@@ -82,6 +102,9 @@ export interface ComposedApiServer {
   /** Ends watches, lets requests under way finish, closes sockets. The store stays open: it is its owner's. */
   close(): Promise<void>;
 }
+
+/** Upstream's default of `--request-timeout`. */
+const defaultDrainMs = 60_000;
 
 /** Resolves once the server listens and what others need to work (namespaces, rights) is there. */
 export async function startApiServer(options: ComposedApiServerOptions): Promise<ComposedApiServer> {
@@ -111,13 +134,21 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
       ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
     },
     serviceCidrs: options.serviceCidrs,
-    trust: { clientCa: trust.clientCaPem },
+    settleAfterMs: options.headStartMs,
+    trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
+  void bootstrap.settled.then(() => repairAddresses({ client: loopback, clock, random, log, signal: stopping.signal }));
+  const { drainMs = options.requestTimeoutMs ?? defaultDrainMs } = options.shutdown ?? {};
+  const shutdown = { delayMs: 0, watchGraceMs: 0, sendRetryAfter: false, ...options.shutdown, drainMs };
   const close = async () => {
+    await server.shutDown(shutdown, () => http.stopListening());
     await end();
     await http.close();
   };
+  if (options.priorityAndFairness ?? true) {
+    startFlowControl(server, { ...options, bootstrap, signal: stopping.signal });
+  }
   try {
     await bootstrap.ready;
   } catch (error) {
@@ -125,6 +156,15 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     throw error;
   }
   return { server, http, loopback, port, bootstrap, close };
+}
+
+/** Later than the start: there is nothing to mend in a server's first moments. Never rejects. */
+async function repairAddresses(parts: Parameters<typeof componentContext>[0]): Promise<void> {
+  if (parts.signal.aborted) return;
+  const { runAddressRepair } = await import('../apiserver/services/address-repair.ts');
+  await runAddressRepair(componentContext(parts)).catch((error: unknown) => {
+    if (!parts.signal.aborted) parts.log.error('addresses of services are not repaired', { error: String(error) });
+  });
 }
 
 /** Rejects when the store cannot be read or an address cannot be had; nothing listens then. */
@@ -138,7 +178,36 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
     key: trust.serving.keyPem,
     log,
     clock,
+    random: options.random,
     bodyTimeoutMs: options.requestTimeoutMs,
+    goawayChance: options.goawayChance,
+  });
+}
+
+/** Fairness begins once its objects are there; a cluster's first second goes without, and so do servers without any limit. */
+function startFlowControl(
+  server: ApiServer,
+  options: ComposedApiServerOptions & { readonly bootstrap: Bootstrap; readonly signal: AbortSignal },
+): void {
+  const { clock, random, log, signal, bootstrap, inFlight = defaultInFlightLimits } = options;
+  const totalSeats = inFlight.readOnly + inFlight.mutating;
+  if (totalSeats === 0) return;
+  const start = async () => {
+    await bootstrap.ready;
+    await bootstrap.settled;
+    if (signal.aborted) return;
+    const { startPriorityAndFairness } = await import('../apiserver/flow-control/start.ts');
+    const client = server.client(loopbackUser);
+    const informers = informerSet({ client, clock, random, log, signal });
+    const storageNamed = (name: string) => server.storageNamed(name);
+    const sources = { client, informers, clock, log, signal, totalSeats, storageNamed };
+    const { control, pages, metrics } = await startPriorityAndFairness(sources);
+    for (const [path, handler] of pages) server.registerPath(path, handler);
+    server.registerMetrics(metrics);
+    server.useFlowControl(control);
+  };
+  start().catch((error: unknown) => {
+    if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
   });
 }
 
@@ -151,16 +220,21 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     log,
     resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
     inFlight: options.inFlight,
+    auditor: options.auditor,
+    components: options.components,
+    requestTimeoutMs: options.requestTimeoutMs,
+    minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
     hooks: (client) => {
-      const allocator = new ServiceAllocator({
-        client,
-        random,
-        log,
-        serviceCidrs: options.serviceCidrs,
-        nodePortRange: options.nodePortRange,
-      });
-      return new Map([['services', serviceHooks(allocator)]]);
+      const { serviceCidrs, nodePortRange } = options;
+      let allocator: Promise<ServiceAllocator> | undefined;
+      const allocatorOnce = () => {
+        allocator ??= import('../apiserver/services/service-allocator.ts').then(
+          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+        );
+        return allocator;
+      };
+      return new Map([['services', serviceHooks(allocatorOnce)]]);
     },
     security: (client) => {
       const informers = informerSet({ client, clock, random, log, signal });
@@ -170,6 +244,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clock,
         log,
         clientCa: () => trust.clientCaPem,
+        requestHeader: trust.requestHeader,
         tokenSigner: trust.tokens,
         issuers: [trust.issuer],
         apiAudiences: [trust.issuer],
@@ -180,7 +255,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
-        context: { client, informers, clock, random, log, authorizer },
+        context: { client, informers, clock, random, log, authorizer, signal },
         ruleResolver,
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
@@ -202,6 +277,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         log,
         kubelet: options.kubelet,
         authorizer: () => authorizer,
+        admission: () => admission,
       });
       return {
         authenticate: (request) => authentication.authenticate(request),
@@ -211,6 +287,13 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {
+  return {
+    clientCa: clientCaPem,
+    ...(requestHeader ? { requestHeader: { ...requestHeader, ca: requestHeader.ca() } } : {}),
+  };
 }
 
 /** The address that the `kubernetes` Service gets: the first one of the range after the network's own. */

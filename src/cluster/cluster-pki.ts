@@ -26,7 +26,8 @@ export interface KeyFiles {
 
 export interface ClusterPki {
   readonly authority: CertificateAuthority;
-  readonly frontProxyAuthority: CertificateAuthority;
+  /** Made when first asked for. */
+  frontProxyAuthority(): CertificateAuthority;
   /** PEM of the private key that signs service account tokens. */
   readonly serviceAccountKeyPem: string;
   /** The server certificate for these names and addresses, in addition to those it always has. */
@@ -41,7 +42,6 @@ const renewBeforeMs = 30 * 86_400_000;
 
 export function clusterPki(files: KeyFiles, sources: PkiSources): ClusterPki {
   const authority = authorityOf(files, 'ca', 'kubernetes', sources);
-  const frontProxyAuthority = authorityOf(files, 'front-proxy-ca', 'front-proxy-ca', sources);
   let serviceAccount = files.load('sa');
   if (!serviceAccount) {
     serviceAccount = { certificatePem: '', keyPem: encodePrivateKey(sources.keys.generate()) };
@@ -56,7 +56,7 @@ export function clusterPki(files: KeyFiles, sources: PkiSources): ClusterPki {
   };
   return {
     authority,
-    frontProxyAuthority,
+    frontProxyAuthority: () => authorityOf(files, 'front-proxy-ca', 'front-proxy-ca', sources),
     serviceAccountKeyPem: serviceAccount.keyPem,
     apiServer: (names, addresses) =>
       issue('apiserver', {

@@ -39,3 +39,23 @@ test('one that fails ends nobody else, and stopping waits for all', async () => 
   await components.stop();
   assert.equal(ended, true);
 });
+
+test('what has failed is told of until it has run for a while', async () => {
+  const clock = new FakeClock();
+  const told: Record<string, string>[] = [];
+  const components = new Components(clock, silentLog, (problems) => told.push(Object.fromEntries(problems)));
+  let runs = 0;
+  components.run('fragile', async (signal) => {
+    if (++runs === 1) throw new Error('broken');
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  await clock.advance(0);
+  assert.equal(components.problemOf('fragile'), 'broken');
+  assert.equal(components.problemOf('other'), undefined);
+  await clock.advance(5000);
+  assert.equal(components.problemOf('fragile'), 'broken');
+  await clock.advance(1000);
+  assert.deepEqual(told, [{ fragile: 'broken' }, {}]);
+  await components.stop();
+  assert.equal(clock.pending, 0);
+});

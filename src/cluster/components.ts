@@ -10,16 +10,27 @@ const firstPauseMs = 1000;
 const longestPauseMs = 30_000;
 /** Having run so long, a component counts as healthy, and the next failure as its first. */
 const healthyAfterMs = 60_000;
+/** Having run so long after a failure, it is no longer told of. */
+const recoveredAfterMs = 5000;
 
 export class Components {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  readonly #problems = new Map<string, string>();
+  readonly #onProblems: (problems: ReadonlyMap<string, string>) => void;
 
-  constructor(clock: Clock, log: Log) {
+  /** `onProblems` is told of all that failed and have not been healthy since, by name, whenever that changes. */
+  constructor(clock: Clock, log: Log, onProblems: (problems: ReadonlyMap<string, string>) => void = () => {}) {
     this.#clock = clock;
     this.#log = log;
+    this.#onProblems = onProblems;
+  }
+
+  /** Why a component does not run, or did not a moment ago; undefined when it does. */
+  problemOf(name: string): string | undefined {
+    return this.#problems.get(name);
   }
 
   /** Aborted when the components must stop. */
@@ -45,18 +56,30 @@ export class Components {
     while (!signal.aborted) {
       const run = new AbortController();
       const startedMs = this.#clock.monotonic();
+      const recovery = this.#problems.has(name)
+        ? this.#clock.after(recoveredAfterMs, () => this.#tell(name, undefined))
+        : undefined;
       try {
         await start(AbortSignal.any([signal, run.signal]));
         return;
       } catch (error) {
         if (signal.aborted) return;
+        this.#tell(name, messageOf(error));
         // What the failed run left behind (informers, timers) ends before the next begins.
         run.abort(error);
         if (this.#clock.monotonic() - startedMs > healthyAfterMs) pauseMs = firstPauseMs;
         this.#log.error(`${name} failed and is started again`, { error: messageOf(error), pauseMs });
         await sleep(this.#clock, pauseMs, signal).catch(() => {});
         pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+      } finally {
+        recovery?.cancel();
       }
     }
+  }
+
+  #tell(name: string, problem: string | undefined): void {
+    if (problem === undefined) this.#problems.delete(name);
+    else this.#problems.set(name, problem);
+    this.#onProblems(this.#problems);
   }
 }

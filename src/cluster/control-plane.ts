@@ -2,21 +2,21 @@
  * The control plane in one process: the API server, and beside it the controllers and the scheduler, which call it directly, each as
  * its own user with its own rights. Over a store of the caller's; what lasts is in the store and in the key files.
  */
-import { inScope, namesAbout, usageOf } from '../apiserver/admission/quota/usage.ts';
 import type { ApiStore } from '../apiserver/index.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { onFirstCall } from '../base/lazy-module.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
-import { runControllerManager } from '../controllers/controllers.ts';
+import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
-import { runScheduler } from '../scheduler/scheduler.ts';
-import { ensureAddons } from './addons.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
+import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
+import { inProcessChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -69,66 +69,104 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
   return formatKubeconfig(kubeconfigOf({ name: 'coracle', server, caPem, user, userName: 'coracle-admin' }));
 }
 
+const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
+const runScheduler = onFirstCall(async () => (await import('../scheduler/scheduler.ts')).runScheduler);
+
+/**
+ * Whoever waits for the control plane waits for a ServiceAccount and for a Deployment's Pods: nothing else is loaded, started or written in
+ * the moment that takes.
+ */
+const headStartMs = 50;
+
 /** Issuer of service account tokens, as Pods see the server. */
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
 
 const authenticated = 'system:authenticated';
 
+/** As whom the API server calls kubelets. */
+const kubeletClient = ['apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']] as const;
+
+/** As kubeadm has them. */
+const frontProxyHeaders = {
+  allowedNames: ['front-proxy-client'],
+  usernameHeaders: ['X-Remote-User'],
+  uidHeaders: [],
+  groupHeaders: ['X-Remote-Group'],
+  extraHeaderPrefixes: ['X-Remote-Extra-'],
+} as const;
+
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, random, log } = options;
+  checkControllers(options.controllers ?? []);
+  const components = new Components(clock, log);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
-  const serving = pki.apiServer(options.hostname ? [options.hostname] : [], [
-    ...hosts,
-    ...(options.advertiseAddress ? [options.advertiseAddress] : []),
-    ...options.serviceCidrs.map(firstAddress),
-  ]);
+  const serving = () =>
+    pki.apiServer(options.hostname ? [options.hostname] : [], [
+      ...hosts,
+      ...(options.advertiseAddress ? [options.advertiseAddress] : []),
+      ...options.serviceCidrs.map(firstAddress),
+    ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
   const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
-  const kubeletClient = pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']);
   const apiServer = await startApiServer({
     ...options,
+    headStartMs,
+    components: inProcessChecks(components),
     kubelet: {
-      credentials: () => ({ certificate: kubeletClient.certificatePem, key: kubeletClient.keyPem }),
+      credentials: () => {
+        const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);
+        return { certificate, key };
+      },
       authority: () => pki.authority.certificatePem,
       // Addresses first: names of nodes need not be known to any name server.
       preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
     },
     trust: {
       clientCaPem: pki.authority.certificatePem,
-      serving,
+      serving: serving(),
       tokens,
       issuer: serviceAccountIssuer,
-      frontProxyCaPem: pki.frontProxyAuthority.certificatePem,
+      requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });
   const { server } = apiServer;
-  const components = new Components(clock, log);
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   const client = (name: string, groups: readonly string[] = []) =>
     server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
     componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+  components.run('certificates', (signal) =>
+    followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
+      clock,
+      log,
+      signal,
+    }),
+  );
   if (options.addons)
     components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
       controllers: options.controllers ?? ['*'],
+      headStartMs,
       contextFor: (account) => contextOfAccount(shared, client, account),
       rootCA: pki.authority.certificatePem,
       signLegacyToken: (claims) => legacyTokens.sign(claims),
       certificateAuthority: pki.authority,
-      quotaEvaluator: { usageOf, namesAbout, inScope },
+      quotaEvaluator: () => import('../apiserver/admission/quota/usage.ts'),
       nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
       // One API server: nobody else can still be creating in a namespace that is going.
       namespaceDeletionGraceMs: 0,
     });
   });
   if (options.scheduler !== false)
-    components.run('kube-scheduler', (signal) => runScheduler(contextOf('system:kube-scheduler', signal)));
+    components.run('kube-scheduler', async (signal) => {
+      await sleep(clock, headStartMs, signal);
+      await runScheduler(contextOf('system:kube-scheduler', signal));
+    });
   return {
     url,
     pki,

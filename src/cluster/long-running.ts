@@ -40,7 +40,7 @@ export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
     const cluster = await startCluster(options, surroundings, orders.signal);
     returnStartupMemory(systemClock);
     if (mode.inBackground) releaseParent();
-    else report({ kind: 'say', text: 'Ctrl-C stops the cluster; its data stays.' });
+    else report({ kind: 'say', text: endingHint });
     const ending = await orders.given;
     report({ kind: 'say', text: ending === 'everything' ? '\nstopping the cluster and its Pods' : 'stopping' });
     await cluster.stop(ending);
@@ -51,6 +51,10 @@ export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
     throw error;
   }
 }
+
+/** Whatever else ends this process, a closed terminal or a signal, ends no container. */
+const endingHint = `Ctrl-C stops the cluster and its Pods; its data stays. If this process ends in another way, containerd and
+the Pods go on: coracle up takes them over, coracle down ends them.`;
 
 /** What a shell gives for a command that Ctrl-C ended. */
 const interruptedStatus = 130;

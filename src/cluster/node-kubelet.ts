@@ -9,12 +9,14 @@ import { linuxCpuNanoSeconds } from '../kubelet/server/linux-cpu.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { delegatedAuthentication } from '../serving/delegated-authentication.ts';
 import { delegatedAuthorization } from '../serving/delegated-authorization.ts';
+import { followRenewals, lookAtFilesMs } from './certificate-renewal.ts';
 import { podResolvConf } from './machine.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 /** As upstream's; another is taken, and told to the API server, where it is in use. */
 const usualPort = 10250;
+const usualHealthzPort = 10248;
 
 /** Runs until the context's signal is aborted. Without a runtime the node is a simulated one. */
 export async function runNodeKubelet(
@@ -26,16 +28,19 @@ export async function runNodeKubelet(
   const { client, clock, log, signal } = context;
   const host = config.nodeIp ?? '127.0.0.1';
   const port = await freePort(host, usualPort);
+  const healthzPort = await freePort('127.0.0.1', usualHealthzPort);
   const kubelet = await (runtime
     ? realKubelet(options, context, { port, runtime })
     : simulatedKubelet(options, context, { port, host }));
   const { startKubeletServer } = await import('../kubelet/server/kubelet-server.ts');
   const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
+  const certificate = () => ({ certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) });
   const server = await startKubeletServer(
     viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }),
     {
       listen: { host, port },
-      tls: { certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) },
+      tls: certificate(),
+      healthz: { host: '127.0.0.1', port: healthzPort },
       authenticate: delegatedAuthentication({ clock, clientAuthorities: () => pki('ca.crt'), tokenReviews: client }),
       authorize: delegatedAuthorization({ client, clock }),
       clock,
@@ -43,11 +48,21 @@ export async function runNodeKubelet(
       ...(runtime ? { systemLogDirectory: '/var/log' } : {}),
     },
   );
+  const { address, healthzAddress } = server;
+  log.info('the kubelet serves', { port: address.port, healthzPort: healthzAddress?.port });
+  const ended = new AbortController();
+  const renewing = followRenewals(certificate, (tls) => server.replaceCertificate(tls), {
+    clock,
+    log,
+    signal: AbortSignal.any([signal, ended.signal]),
+    everyMs: lookAtFilesMs,
+  });
   try {
     await kubelet.done;
     if (!signal.aborted) throw new Error('the kubelet ended');
   } finally {
-    await server.close();
+    ended.abort();
+    await Promise.all([server.close(), renewing]);
   }
 }
 

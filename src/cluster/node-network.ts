@@ -1,7 +1,7 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
 import { type Node, nodes, services } from '../api/gen/core-v1.ts';
-import { sleep } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { runDns } from '../dns/dns.ts';
 import { nftKernel } from '../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../proxy/proxy.ts';
@@ -10,8 +10,16 @@ import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { nameServers } from './machine.ts';
 import type { NodeProcessOptions } from './node-process.ts';
-import { acceptForwarded, enableForwarding, hasForeignNetwork, masquerade, writePodNetwork } from './pod-network.ts';
+import {
+  acceptForwarded,
+  enableForwarding,
+  hasForeignNetwork,
+  isMasquerading,
+  masquerade,
+  writePodNetwork,
+} from './pod-network.ts';
 import { findProgram, type Machine } from './requirements.ts';
+import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
 export const nameServerPort = 10053;
@@ -21,43 +29,69 @@ export const commonCniFolder = '/etc/cni/net.d';
 
 /** Each user of the kernel has a folder of its own for its transactions. */
 export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy'): Kernel {
+  const folder = join(directory.run, 'nft', user);
+  return nftKernel({ folder, nft: nftProgram(machine), conntrack: findProgram(machine, 'conntrack') });
+}
+
+export function nftProgram(machine: Machine): string {
   const nft = findProgram(machine, 'nft');
   if (!nft) throw new CommandError('nft is not installed on this machine.', 'Run coracle up without --no-install.');
-  return nftKernel({ folder: join(directory.run, 'nft', user), nft, conntrack: findProgram(machine, 'conntrack') });
+  return nft;
 }
+
+export const absentTablesFile = (directory: DataDirectory) => join(directory.node, 'absent-tables.json');
 
 /** Follows the range that the control plane gave this node. */
 export async function runNodeNetwork(options: NodeProcessOptions, context: ComponentContext): Promise<void> {
   const { directory, config, machine } = options;
-  const { informers, log, signal } = context;
+  const { clock, informers, log, signal } = context;
   const kernel = nodeKernel(directory, machine, 'pods');
   const folder = config.containerRuntimeEndpoint ? commonCniFolder : directory.cniConfig;
   if (config.containerRuntimeEndpoint && hasForeignNetwork(folder)) {
     log.info('Pods get the network that the runtime is already set up with', { folder });
     return;
   }
+  noteAbsentTables(nftProgram(machine), absentTablesFile(directory));
   const informer = informers.of(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
-  let applied = '';
-  let work: Promise<void> = Promise.resolve();
-  await new Promise<void>((resolve, reject) => {
-    const apply = (node: Node) => {
-      const podCidrs = node.spec?.podCIDRs ?? [];
-      if (node.metadata.name !== config.nodeName || podCidrs.length === 0 || applied === String(podCidrs)) return;
-      applied = String(podCidrs);
-      work = work
-        .then(async () => {
-          enableForwarding(podCidrs);
-          acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
-          await masquerade(kernel, podCidrs, config.clusterCidrs);
-          const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
-          log.info('Pods of this node get addresses', { podCidrs, written });
-        })
-        .catch(reject);
-    };
-    informer.onChange({ added: apply, updated: apply, deleted() {} });
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  await work;
+  let podCidrs: readonly string[] = [];
+  let changed = Promise.withResolvers<void>();
+  const take = (node: Node) => {
+    const given = node.spec?.podCIDRs ?? [];
+    if (node.metadata.name !== config.nodeName || given.length === 0 || String(podCidrs) === String(given)) return;
+    podCidrs = given;
+    changed.resolve();
+  };
+  informer.onChange({ added: take, updated: take, deleted() {} });
+  signal.addEventListener('abort', () => changed.resolve(), { once: true });
+  await changed.promise;
+  while (!signal.aborted) {
+    changed = Promise.withResolvers<void>();
+    enableForwarding(podCidrs);
+    acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
+    await masquerade(kernel, podCidrs, config.clusterCidrs);
+    const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
+    log.info('Pods of this node get addresses', { podCidrs, written });
+    if (await isLost(kernel, podCidrs, { clock, changed: changed.promise }))
+      log.warn('the rules of the Pods´ network were flushed by somebody else; writing them anew');
+  }
+}
+
+const lookMs = 30_000;
+
+/** Resolves with true once the rules are gone, with false once `changed` has resolved. */
+async function isLost(
+  kernel: Kernel,
+  podCidrs: readonly string[],
+  { clock, changed }: { readonly clock: Clock; readonly changed: Promise<void> },
+): Promise<boolean> {
+  for (;;) {
+    const pause = Promise.withResolvers<'look'>();
+    const timer = clock.after(lookMs, () => pause.resolve('look'));
+    const next = await Promise.race([pause.promise, changed]);
+    timer.cancel();
+    if (next !== 'look') return false;
+    if (!(await isMasquerading(kernel, podCidrs))) return true;
+  }
 }
 
 export function runNodeProxy(

@@ -8,15 +8,19 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts';
+import { createHttpTransport, type HttpTransport, type TlsOptions } from '../client/http-transport.ts';
 import { createClient } from '../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { nameServerUser } from './addons.ts';
+import { followRenewals, lookAtFilesMs, type RenewalOptions } from './certificate-renewal.ts';
 import { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
+import { claimNetwork } from './network-claim.ts';
 import type { NodeConfig } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
+import { writeNodeProblems } from './node-problems.ts';
+import type { NodeRuntime } from './node-runtime.ts';
 
 export interface NodeProcessOptions {
   readonly directory: DataDirectory;
@@ -32,40 +36,43 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** Rejects with a `CommandError` when there is no runtime to start the kubelet on. */
+/** Rejects with a `CommandError` when there is no runtime to start the kubelet on, or another node is on this network. */
 export async function startNode(options: NodeProcessOptions): Promise<RunningNode> {
-  const { config, clock, log } = options;
-  const components = new Components(clock, log);
-  const users = new NodeUsers(options);
-  const close = async () => {
-    await components.stop();
-    await users.close();
-  };
+  const { config, clock, directory, log } = options;
+  // Ended in reverse order: what runs first, what it runs on last.
+  const ending = new AsyncDisposableStack();
+  const close = () => ending.disposeAsync();
   try {
+    if (config.runtime !== 'simulated') ending.use(await claimNetwork(directory.root));
+    const users = new NodeUsers(options);
+    ending.defer(() => users.close());
+    let runtime: NodeRuntime | undefined;
+    ending.defer(() => runtime?.connection.close());
+    writeNodeProblems(directory, new Map());
+    const components = new Components(clock, log, (problems) => writeNodeProblems(directory, problems));
+    ending.defer(() => components.stop());
+    components.run('certificates', (signal) => users.followRenewals({ clock, log, signal }));
     if (config.runtime === 'simulated') {
       components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
       return { close };
     }
     const { openNodeRuntime } = await import('./node-runtime.ts');
     const { runNodeNetwork, runNodeProxy, runNodeDns } = await import('./node-network.ts');
-    const runtime = await openNodeRuntime(options, components);
-    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), runtime));
+    runtime = await openNodeRuntime(options, components);
+    const opened = runtime;
+    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), opened));
     components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
     components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
     components.run('kube-dns', (signal) => runNodeDns(options, users.context('dns', signal)));
-    return {
-      async close() {
-        await close();
-        runtime.connection.close();
-      },
-    };
+    return { close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-type Part = 'kubelet' | 'proxy' | 'dns';
+const parts = ['kubelet', 'proxy', 'dns'] as const;
+type Part = (typeof parts)[number];
 const nameOf: Readonly<Record<Part, string>> = { kubelet: 'kubelet', proxy: 'kube-proxy', dns: nameServerUser };
 
 /** Who the node's parts are to the API server; each has a connection of its own. */
@@ -83,20 +90,34 @@ class NodeUsers {
     return componentContext({ client, clock, random, log: log.child({ component: nameOf[part] }), signal });
   }
 
+  /** What the control plane's process makes anew in the files is shown from the next connection on. */
+  followRenewals(options: RenewalOptions): Promise<void> {
+    const current = () => Object.fromEntries(parts.map((part) => [part, this.#tls(part)]));
+    const take = (tls: Readonly<Record<string, TlsOptions>>) => {
+      for (const [part, transport] of this.#transports) transport.replaceTls(tls[part] ?? {});
+    };
+    return followRenewals(current, take, { ...options, everyMs: lookAtFilesMs });
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#transports.values()].map((transport) => transport.close()));
+  }
+
+  #tls(part: Part): TlsOptions {
+    const { directory, config } = this.#options;
+    const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
+    const key = config.keys[part];
+    return { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) };
   }
 
   #transport(part: Part): HttpTransport {
     const known = this.#transports.get(part);
     if (known) return known;
-    const { directory, config, clock } = this.#options;
-    const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
-    const key = config.keys[part];
+    const { config, clock } = this.#options;
     const transport = createHttpTransport({
       server: config.server,
       clock,
-      tls: { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) },
+      tls: this.#tls(part),
       userAgent: `${nameOf[part]}/${config.version}`,
     });
     this.#transports.set(part, transport);

@@ -13,7 +13,7 @@ import { removeTables } from '../proxy/proxy.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
-import { commonCniFolder, nodeKernel } from './node-network.ts';
+import { absentTablesFile, commonCniFolder, nodeKernel } from './node-network.ts';
 import { connectStarting } from './node-runtime.ts';
 import { stopNodeProcess } from './node-supervisor.ts';
 import {
@@ -26,6 +26,7 @@ import {
 import { containerdSocket, startPrivateContainerd, stopContainerd } from './private-containerd.ts';
 import { identify, isRunning, runningProcess } from './processes.ts';
 import { findProgram } from './requirements.ts';
+import { removeEmptyTables } from './shared-tables.ts';
 
 export interface TearDownOptions {
   readonly clock: Clock;
@@ -155,6 +156,8 @@ function removeNetwork(directory: DataDirectory, config: NodeConfig, { machine }
   const iptables = findProgram(machine, 'iptables');
   withdrawForwarded(iptables, configuredPodCidrs(folder));
   removeEmptyPortMappings(iptables);
+  const nft = findProgram(machine, 'nft');
+  if (nft) removeEmptyTables(nft, absentTablesFile(directory));
   // In a private runtime's own folder the ranges stay valid for the next start.
   if (config.containerRuntimeEndpoint) removePodNetwork(folder);
 }

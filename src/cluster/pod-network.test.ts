@@ -24,6 +24,7 @@ const recorder = () => {
   const transactions: (readonly NftJson[])[] = [];
   const kernel = {
     apply: async (commands: readonly NftJson[]) => void transactions.push(commands),
+    countRules: async () => 1,
     forgetFlows: async () => {},
   };
   return { kernel, transactions };

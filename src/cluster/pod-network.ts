@@ -107,6 +107,15 @@ export async function masquerade(
   }
 }
 
+/** Whether the rules of `masquerade` still stand. */
+export async function isMasquerading(kernel: Kernel, podCidrs: readonly string[]): Promise<boolean> {
+  for (const family of ['ip', 'ip6'] as const) {
+    if (!podCidrs.some((cidr) => cidr.includes(':') === (family === 'ip6'))) continue;
+    if ((await kernel.countRules({ family, table: table.name, name: 'postrouting' })) === 0) return false;
+  }
+  return true;
+}
+
 export async function removeMasquerade(kernel: Kernel): Promise<void> {
   for (const family of ['ip', 'ip6'])
     await kernel.apply([{ add: { table: { family, ...table } } }, { delete: { table: { family, ...table } } }]);

@@ -9,6 +9,7 @@ import { parseKubeconfig, selectContext, transportOptions } from '../client/kube
 import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
 import { layOut } from './data-directory.ts';
+import { readNodeProblems } from './node-problems.ts';
 import { obstacleOf } from './node-readiness.ts';
 import { type ProcessIdentity, runningProcess } from './processes.ts';
 
@@ -34,6 +35,8 @@ export interface ClusterStatus {
   readonly server?: string;
   readonly processes: readonly ProcessStatus[];
   readonly nodes: readonly NodeStatus[];
+  /** Parts of the node that failed and are started again, by name: `kubelet`, `kube-proxy`, `containerd`. */
+  readonly nodeProblems: Readonly<Record<string, string>>;
   /** Why the API server did not answer. */
   readonly apiProblem?: string;
   /** Control plane, node and API server all answer. */
@@ -50,8 +53,9 @@ export async function clusterStatus(root: string, { clock }: { readonly clock: C
     return { name, ...(identity ? measure(identity) : {}) };
   });
   const { kubeconfig } = directory;
-  const base = { dataDirectory: directory.root, kubeconfig, processes };
   const runs = (name: string) => processes.some((process) => process.name === name && 'pid' in process);
+  const nodeProblems = runs('node') ? readNodeProblems(directory) : {};
+  const base = { dataDirectory: directory.root, kubeconfig, processes, nodeProblems };
   if (!existsSync(kubeconfig) || !runs('control-plane')) return { ...base, nodes: [], isRunning: false };
   const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
   const { server } = selectContext(config).cluster;

@@ -11,6 +11,7 @@ import { systemKeys } from '../pki/keys.ts';
 import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../storage/lmdb/directory-lock.ts';
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { clusterDomain, nameServerAddress } from './addons.ts';
+import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import { Components } from './components.ts';
@@ -18,6 +19,7 @@ import { adminKubeconfig, type ControlPlane, startControlPlane } from './control
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
 import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
+import { checkNetworkFree } from './network-claim.ts';
 import { nodeKeys } from './node-config.ts';
 import { nodeReady } from './node-readiness.ts';
 import { NodeSupervisor } from './node-supervisor.ts';
@@ -146,6 +148,7 @@ class Cluster implements StartedCluster {
     checkAddress(settings, nodeIp);
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
+    if (settings.runtime !== 'simulated') await checkNetworkFree(directory.root);
     await this.#install(settings);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
@@ -170,6 +173,8 @@ class Cluster implements StartedCluster {
   #startNodeProcess({ directory, settings, nodeIp, log }: Place, pki: ClusterPki) {
     const { clock, machine } = this.#surroundings;
     const supervisor = new NodeSupervisor({ directory, machine, clock, log });
+    const addresses = [...(nodeIp ? [nodeIp] : []), '127.0.0.1'];
+    const keys = () => nodeKeys(pki, settings.nodeName, addresses);
     const node = supervisor.start({
       program: versions.coracle,
       version: versions.kubernetes,
@@ -182,12 +187,14 @@ class Cluster implements StartedCluster {
       clusterDomain,
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
-      ...nodeKeys(pki, settings.nodeName, [...(nodeIp ? [nodeIp] : []), '127.0.0.1']),
+      ...keys(),
     });
     this.#started.defer(() => supervisor.stop());
     const components = new Components(clock, log);
     this.#started.defer(() => components.stop());
     components.run('node process', (signal) => supervisor.keepRunning(signal));
+    // Looking makes anew what is soon over; the node's process finds it in the files.
+    components.run('node certificates', (signal) => followRenewals(keys, () => {}, { clock, log, signal }));
     return node;
   }
 

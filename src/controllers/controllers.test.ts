@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFlags } from '../serving/flags.ts';
-import {
-  controllerManagerFlags,
-  controllerManagerOptions,
-  controllers,
-  isEnabled,
-  unknownControllers,
-} from './controllers.ts';
+import { controllers, isEnabled, unknownControllers } from './controllers.ts';
 import { implementations } from './implementations.ts';
+import { controllerManagerFlags, controllerManagerOptions } from './options.ts';
 
 const entry = (name: string) => controllers.find((one) => one.name === name)!;
 

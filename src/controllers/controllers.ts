@@ -3,13 +3,11 @@
  * controller that needs something it was not given (keys, address ranges) does not start and says so; one that fails ends the
  * manager, since a cluster that silently lacks a loop is worse than one that restarts it.
  */
+import { sleep } from '../base/clock.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { controllerRows } from './gen/controllers.ts';
 import { implementations } from './implementations.ts';
 import type { ControllerManagerOptions } from './options.ts';
-
-export { nodeCertificateBindings, servingApproverRole } from './certificatesigningrequest/rights.ts';
-export { type ControllerManagerOptions, controllerManagerFlags, controllerManagerOptions } from './options.ts';
 
 export interface ControllerEntry {
   readonly name: string;
@@ -38,6 +36,13 @@ export function unknownControllers(selection: readonly string[]): readonly strin
   return selection.map((word) => word.replace(/^-/, '')).filter((name) => name !== '*' && !known.has(name));
 }
 
+/** Throws when a name is not known. */
+export function checkControllers(selection: readonly string[]): void {
+  const unknown = unknownControllers(selection);
+  if (unknown.length === 0) return;
+  throw new Error(`${unknown.map((name) => JSON.stringify(name)).join(', ')} is not in the list of known controllers`);
+}
+
 /** Upstream's rule: the last word about a name counts, a name of its own over `*`, and without `*` only what is named runs. */
 export function isEnabled(
   entry: Pick<ControllerEntry, 'name' | 'aliases' | 'enabledByDefault'>,
@@ -59,20 +64,15 @@ const firstControllers: readonly string[] = [
 ];
 
 /**
- * Runs the enabled controllers until the context's signal is aborted. They are loaded and started one after the other, with room for
- * requests in between.
+ * Runs the enabled controllers until the context's signal is aborted. After the first ones' head start the others are loaded and started
+ * one after the other, with room for requests in between.
  */
 export async function runControllerManager(
   context: ComponentContext,
   options: ControllerManagerOptions = {},
 ): Promise<void> {
   const selection = options.controllers ?? ['*'];
-  const unknown = unknownControllers(selection);
-  if (unknown.length > 0) {
-    throw new Error(
-      `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not in the list of known controllers`,
-    );
-  }
+  checkControllers(selection);
   const enabled = controllers.filter(
     (entry) =>
       isEnabled(entry, selection) && entry.gates.every(({ name, default: on }) => options.featureGates?.[name] ?? on),
@@ -86,6 +86,7 @@ export async function runControllerManager(
     running.push(ended);
   };
   enabled.filter(isFirst).forEach(run);
+  await sleep(context.clock, options.headStartMs ?? 0, context.signal).catch(() => {});
   for (const entry of enabled) {
     if (isFirst(entry)) continue;
     await new Promise<void>((resolve) => context.clock.soon(resolve));

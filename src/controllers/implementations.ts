@@ -117,6 +117,9 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   plain('ttl-controller', 'ttl-controller', () =>
     import('./ttl/ttl-controller.ts').then((module) => module.runTtlController),
   ),
+  plain('service-cidr-controller', 'service-cidrs-controller', () =>
+    import('./service-cidr/service-cidr-controller.ts').then((module) => module.runServiceCidrController),
+  ),
   plain('bootstrap-signer-controller', 'bootstrap-signer', () =>
     import('./bootstrap-signer/bootstrap-signer-controller.ts').then((module) => module.runBootstrapSignerController),
   ),
@@ -141,6 +144,11 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
       (module) => module.runPersistentVolumeProtectionController,
     ),
   ),
+  plain('volumeattributesclass-protection-controller', 'volumeattributesclass-protection-controller', () =>
+    import('./volumeattributesclass-protection/volumeattributesclass-protection-controller.ts').then(
+      (module) => module.runVolumeAttributesClassProtectionController,
+    ),
+  ),
   of(
     'horizontal-pod-autoscaler-controller',
     'horizontal-pod-autoscaler',
@@ -158,7 +166,7 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     async ({ runResourceQuotaController }, context, { quotaEvaluator, workers }) => {
       if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
       await runResourceQuotaController(context, {
-        evaluator: quotaEvaluator,
+        evaluator: await quotaEvaluator(),
         workers: workers?.['resourcequota-controller'],
       });
     },

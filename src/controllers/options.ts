@@ -18,6 +18,8 @@ import type { QuotaEvaluator } from './resourcequota/resourcequota-controller.ts
 export interface ControllerManagerOptions {
   /** As `--controllers`: `*`, `name`, `-name`. Default `*`. */
   readonly controllers?: readonly string[] | undefined;
+  /** How long the controllers that Pods of a Deployment wait for run alone; default: not at all. */
+  readonly headStartMs?: number | undefined;
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   /** A context that acts as this ServiceAccount of `kube-system`; default: all act as the manager itself. */
   readonly contextFor?: ((serviceAccount: string) => ComponentContext) | undefined;
@@ -33,7 +35,7 @@ export interface ControllerManagerOptions {
   readonly nodeIpam?: NodeIpamOptions | undefined;
   readonly nodeLifecycle?: NodeLifecycleOptions | undefined;
   /** How much of a quota each object takes, as admission counts it; absent: quotas' statuses are not kept. */
-  readonly quotaEvaluator?: QuotaEvaluator | undefined;
+  readonly quotaEvaluator?: (() => Promise<QuotaEvaluator>) | undefined;
   readonly autoscaling?: Omit<HorizontalPodAutoscalerOptions, 'workers'> | undefined;
   readonly terminatedPodThreshold?: number | undefined;
   readonly maxEndpointsPerSlice?: number | undefined;

@@ -28,6 +28,16 @@ export function nftKernel(options: NftKernelOptions): Kernel {
         await unlink(file).catch(() => {});
       }
     },
+    async countRules({ family, table, name }) {
+      try {
+        const listed = await run(options.nft, ['-j', 'list', 'chain', family, table, name]);
+        const { nftables } = JSON.parse(listed) as { readonly nftables: readonly object[] };
+        return nftables.filter((entry) => 'rule' in entry).length;
+      } catch (error) {
+        if (/No such file or directory/.test(String(error))) return 0;
+        throw error;
+      }
+    },
     async forgetFlows({ family, protocol, destination, replySource, port }) {
       if (!options.conntrack) return;
       const words = ['-D', '-f', family === 'ip' ? 'ipv4' : 'ipv6', '-p', protocol];

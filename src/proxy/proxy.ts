@@ -1,7 +1,7 @@
 /**
  * The service proxy of a node: follows Services and EndpointSlices and keeps the kernel's tables at what they say. Changes are
- * gathered for a moment and applied in one transaction; when one fails the table is built anew. The kernel keeps the last good
- * state while the proxy or the API server is away.
+ * gathered for a moment and applied in one transaction; when one fails, or when somebody flushed the table, it is built anew. The kernel
+ * keeps the last good state while the proxy or the API server is away.
  */
 import { services } from '../api/gen/core-v1.ts';
 import { endpointSlices } from '../api/gen/discovery-v1.ts';
@@ -15,6 +15,8 @@ import { transactionTo } from './transaction.ts';
 export interface Kernel {
   /** Applies the commands in one transaction, or throws and changes nothing. */
   apply(commands: readonly NftJson[]): Promise<void>;
+  /** How many rules a chain holds; 0 when it, or its table, is not there. */
+  countRules(chain: { readonly family: IpFamily; readonly table: string; readonly name: string }): Promise<number>;
   /** Forgets tracked UDP flows to an address and port, so that clients that keep sending reach a living endpoint. */
   forgetFlows(flow: {
     readonly family: IpFamily;
@@ -32,7 +34,7 @@ export interface ProxyOptions {
   readonly families: readonly RulesetOptions[];
   /** Least time between two transactions; upstream's default is 1 s, and the first change is applied after 10 ms. */
   readonly minSyncPeriodMs?: number;
-  /** Rebuilds in any case after this long; upstream 30 s. Only what differs is sent. */
+  /** Looks after this long whether the kernel still holds the tables, and rebuilds what somebody flushed; upstream 30 s. */
   readonly syncPeriodMs?: number;
   /** Told after each transaction. */
   readonly onSynced?: () => void;
@@ -59,9 +61,13 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
   const tables = options.families.map((family) => new FamilyTable(family, options));
   const minSyncPeriodMs = options.minSyncPeriodMs ?? 1000;
   while (!signal.aborted) {
+    let isPeriodic = false;
     if (!changed) {
       await new Promise<void>((resolve) => {
-        const timer = clock.after(options.syncPeriodMs ?? 30_000, resolve);
+        const timer = clock.after(options.syncPeriodMs ?? 30_000, () => {
+          isPeriodic = true;
+          resolve();
+        });
         wake = () => {
           timer.cancel();
           resolve();
@@ -73,7 +79,11 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
     changed = false;
     const startedMs = clock.monotonic();
     try {
-      for (const table of tables) await table.sync(serviceInformer.list(), sliceInformer.list());
+      for (const table of tables) {
+        if (isPeriodic && (await table.isLost()))
+          log.warn('the service tables were flushed by somebody else; building them anew', { family: table.family });
+        await table.sync(serviceInformer.list(), sliceInformer.list());
+      }
       options.onSynced?.();
     } catch (error) {
       if (signal.aborted) break;
@@ -106,6 +116,23 @@ class FamilyTable {
   constructor(family: RulesetOptions, options: ProxyOptions) {
     this.#family = family;
     this.#options = options;
+  }
+
+  get family(): IpFamily {
+    return this.#family.family;
+  }
+
+  /** Whether somebody took away what was applied; it is built anew by the next `sync` then. */
+  async isLost(): Promise<boolean> {
+    if (!this.#applied) return false;
+    const place = { family: this.family, table: tableName };
+    // A flushed table keeps its chains and loses all their rules; these two have some whatever the Services are.
+    for (const name of ['nat-prerouting', 'services']) {
+      if ((await this.#options.kernel.countRules({ ...place, name })) > 0) continue;
+      this.#applied = undefined;
+      return true;
+    }
+    return false;
   }
 
   async sync(

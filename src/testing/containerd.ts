@@ -181,6 +181,7 @@ state = "${directory}/state"
   address = "${directory}/containerd.sock.ttrpc"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${pauseImageReference}"
+  netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   disable_apparmor = true

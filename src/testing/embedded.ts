@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { systemClock } from '../base/clock.ts';
-import { type Log, silentLog } from '../base/log.ts';
+import { errorLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { keysInMemory } from '../cluster/cluster-pki.ts';
@@ -15,7 +15,10 @@ import { memoryStore } from '../storage/memory/memory-store.ts';
 export interface EmbeddedOptions {
   /** Of the API server's port; default: any free one. */
   readonly port?: number;
+  /** Default: errors on stderr, such as a component that failed and is started again. */
   readonly log?: Log;
+  /** By which nodes and Pods would reach the API server; default none, and then the Service `kubernetes` has no endpoints. */
+  readonly advertiseAddress?: string;
   /** Which controllers run, as in `--controllers`; default all. */
   readonly controllers?: readonly string[];
   /** Default true. */
@@ -47,10 +50,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedC
     random: systemRandom,
     keys: systemKeys,
     keyFiles: keysInMemory(),
-    log: options.log ?? silentLog,
+    log: options.log ?? errorLog((line) => process.stderr.write(`${line}\n`)),
     listen: [{ host: '127.0.0.1', port: options.port ?? 0 }],
     serviceCidrs: ['10.96.0.0/16'],
     clusterCidrs: ['10.244.0.0/16'],
+    ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
     ...(options.controllers ? { controllers: options.controllers } : {}),
     ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
     ...(options.runtimeConfig ? { runtimeConfig: options.runtimeConfig } : {}),

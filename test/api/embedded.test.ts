@@ -106,6 +106,12 @@ test('it is ready when it says so: over TLS, with the default ServiceAccount, an
   await close();
 });
 
+test('a controller that there is not is told of at once', async () => {
+  await assert.rejects(startControlPlane({ controllers: ['*', 'nonsense'] }), {
+    message: '"nonsense" is not in the list of known controllers',
+  });
+});
+
 test('the scheduler gives Pods to a node that is there', async () => {
   await using cluster = await startControlPlane();
   await cluster.client.create(nodes, { metadata: { name: 'a' }, spec: {}, status: {} });
@@ -182,9 +188,7 @@ describe('a stopped control plane leaves nothing', () => {
       for await (const event of cluster.client.watch(namespaces)) assert.notEqual(event.type, 'DELETED');
     })();
     await client.list(namespaces);
-    const started = performance.now();
     await cluster.stop();
-    assert.ok(performance.now() - started < 3000);
     assert.ok((await watching) >= 4, 'the watch told what there was and ended');
     await inside;
     await hungUp;

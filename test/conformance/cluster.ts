@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { namespaces } from '../../src/api/gen/core-v1.ts';
-import type { KubeObject } from '../../src/apimachinery/meta.ts';
+import { type KubeObject, keyOf } from '../../src/apimachinery/meta.ts';
 import type { ResourceType } from '../../src/apimachinery/resource.ts';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, withTimeout } from '../../src/base/clock.ts';
 import {
   type Client,
   createClient,
@@ -18,6 +18,8 @@ import {
   type ObjectReference,
   parseKubeconfig,
   transportOptions,
+  type WatchEvent,
+  type WatchOptions,
 } from '../../src/client/index.ts';
 import { type EmbeddedOptions, startControlPlane } from '../../src/testing/index.ts';
 
@@ -69,6 +71,47 @@ export async function startCluster(options: EmbeddedOptions = {}): Promise<TestC
   };
 }
 
+export type Change<T> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' }>;
+
+/** A watch whose events are taken one by one. */
+export interface Follower<T> extends Disposable {
+  /** The next event; fails when none comes within 30 seconds or the watch ends. */
+  next(): Promise<Change<T>>;
+  /** Takes events until one is right, and answers it. */
+  until(right: (event: Change<T>) => boolean): Promise<Change<T>>;
+}
+
+/** Follows what happens to these objects from now on, or from the version asked for. */
+export async function follow<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  options: WatchOptions = {},
+): Promise<Follower<T>> {
+  const { namespace, labelSelector, fieldSelector } = options;
+  const from = options.resourceVersion ?? (await client.list(type, { ...options, limit: 1 })).resourceVersion;
+  const stop = new AbortController();
+  const selection = { namespace, labelSelector, fieldSelector, resourceVersion: from };
+  const events = client.watch(type, { ...selection, signal: stop.signal })[Symbol.asyncIterator]();
+  const next = async (): Promise<Change<T>> => {
+    for (;;) {
+      const tooLate = () => new Error(`nothing more was told of ${type.resource}`);
+      const { value, done } = await withTimeout(systemClock, events.next(), patienceMs, tooLate);
+      if (done) throw new Error(`the watch of ${type.resource} ended`);
+      if (value.type !== 'BOOKMARK') return value;
+    }
+  };
+  return {
+    next,
+    async until(right) {
+      for (;;) {
+        const event = await next();
+        if (right(event)) return event;
+      }
+    },
+    [Symbol.dispose]: () => stop.abort(),
+  };
+}
+
 /**
  * Waits until the object is as it should be and answers it; `undefined` stands for its absence. Fails with its last state when that
  * takes more than 30 seconds.
@@ -82,18 +125,40 @@ export async function when<T extends KubeObject>(
   const selection = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}` };
   const { items, resourceVersion } = await client.list(type, selection);
   let last = items[0];
-  if (right(last)) return last;
-  const signal = AbortSignal.timeout(patienceMs);
+  using changes = await follow(client, type, { ...selection, resourceVersion });
   try {
-    for await (const event of client.watch(type, { ...selection, resourceVersion, signal })) {
-      if (event.type === 'BOOKMARK') continue;
+    while (!right(last)) {
+      const event = await changes.next();
       last = event.type === 'DELETED' ? undefined : event.object;
-      if (right(last)) return last;
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
+    return last;
+  } catch (cause) {
+    throw new Error(`${type.resource} ${ref.name} is not what it should be: ${JSON.stringify(last)}`, { cause });
   }
-  throw new Error(`${type.resource} ${ref.name} did not become what it should be; last: ${JSON.stringify(last)}`);
+}
+
+/** Waits until the selected objects together are as they should be. */
+export async function whenAll<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  selection: Pick<WatchOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>,
+  right: (objects: readonly T[]) => boolean,
+): Promise<readonly T[]> {
+  const { items, resourceVersion } = await client.list(type, selection);
+  const present = new Map(items.map((object) => [keyOf(object), object]));
+  using changes = await follow(client, type, { ...selection, resourceVersion });
+  try {
+    while (!right([...present.values()])) {
+      const event = await changes.next();
+      if (event.type === 'DELETED') present.delete(keyOf(event.object));
+      else present.set(keyOf(event.object), event.object);
+    }
+    return [...present.values()];
+  } catch (cause) {
+    throw new Error(`${type.resource} are not what they should be: ${JSON.stringify([...present.values()])}`, {
+      cause,
+    });
+  }
 }
 
 /** Waits until the object is gone. */

@@ -4,12 +4,19 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Service } from '../../src/api/gen/core-v1.ts';
-import type { EndpointSlice } from '../../src/api/gen/discovery-v1.ts';
+import { type Service, services } from '../../src/api/gen/core-v1.ts';
+import { type EndpointSlice, endpointSlices } from '../../src/api/gen/discovery-v1.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { isMasquerading, masquerade } from '../../src/cluster/pod-network.ts';
 import { nftKernel } from '../../src/proxy/nft-kernel.ts';
+import { runProxy } from '../../src/proxy/proxy.ts';
 import { desiredRuleset, type Ruleset, type RulesetOptions } from '../../src/proxy/ruleset.ts';
 import { servicePorts } from '../../src/proxy/service-ports.ts';
 import { transactionTo } from '../../src/proxy/transaction.ts';
+import { componentContext } from '../../src/reconcile/component.ts';
+import { FakeCluster } from '../../src/testing/fake-cluster.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 
 const options: RulesetOptions = {
@@ -155,4 +162,52 @@ test('a thousand Services are one transaction, and a change to one of them sends
   applied = next;
   assert.equal(get(client, '10.96.8.0'), 'backend 2');
   assert.equal(get(client, '10.96.8.1'), 'backend 1');
+});
+
+for (const flush of ['flush ruleset', 'delete table ip kube-proxy', 'flush table ip kube-proxy']) {
+  test(`the proxy builds its tables anew after somebody's \`nft ${flush}\``, async () => {
+    const cluster = new FakeCluster();
+    cluster.add(services, service());
+    cluster.add(endpointSlices, slice([1]));
+    const stopping = new AbortController();
+    let synced = Promise.withResolvers<void>();
+    const running = runProxy(
+      componentContext({
+        client: cluster.client,
+        informers: cluster.informers,
+        clock: systemClock,
+        random: systemRandom,
+        log: silentLog,
+        signal: stopping.signal,
+      }),
+      {
+        kernel: nftKernel({ folder, nft: node.wrapper('nft') }),
+        node: { name: 'n1', zone: undefined },
+        families: [options],
+        syncPeriodMs: 20,
+        minSyncPeriodMs: 10,
+        onSynced: () => synced.resolve(),
+      },
+    );
+    await synced.promise;
+    assert.equal(get(client, '10.96.0.5'), 'backend 1');
+    node.run('nft', ...flush.split(' '));
+    // One round may have been under way; the second has looked after the flush.
+    for (let round = 0; round < 2; round++) {
+      synced = Promise.withResolvers();
+      await synced.promise;
+    }
+    assert.equal(get(client, '10.96.0.5'), 'backend 1');
+    stopping.abort();
+    await running;
+    applied = undefined;
+  });
+}
+
+test("the rules of the Pods' network are missed once somebody flushed them", async () => {
+  const kernel = nftKernel({ folder, nft: node.wrapper('nft') });
+  await masquerade(kernel, ['10.101.1.0/24'], ['10.101.0.0/16']);
+  assert.equal(await isMasquerading(kernel, ['10.101.1.0/24']), true);
+  node.run('nft', 'flush', 'ruleset');
+  assert.equal(await isMasquerading(kernel, ['10.101.1.0/24']), false);
 });

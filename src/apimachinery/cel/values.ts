@@ -104,6 +104,9 @@ export abstract class CelMap {
   /** Whether `key` is there, without reading its value. */
   abstract has(key: CelValue): boolean;
   abstract keys(): Iterable<CelMapKey>;
+
+  /** Overrides equality, asked on the left; undefined leaves it to the comparison key by key. */
+  equals?(other: CelMap): CelResult;
 }
 
 /** `optional.of(value)`, or `optional.none()` where value is undefined. */

@@ -30,6 +30,7 @@ import { runtimeClass } from './plugins/runtime-class.ts';
 import { serviceAccount } from './plugins/service-account.ts';
 import { defaultStorageClass, persistentVolumeClaimResize, storageObjectInUseProtection } from './plugins/storage.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from './webhooks/webhook-plugins.ts';
 
 export interface AdmissionOptions {
   readonly context: PluginContext;
@@ -92,6 +93,8 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     DefaultIngressClass: defaultIngressClass,
     DenyServiceExternalIPs: denyServiceExternalIPs,
     PodTopologyLabels: podTopologyLabels,
+    MutatingAdmissionWebhook: mutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
     AlwaysDeny: constant(alwaysDenyRequests),
   };

@@ -74,7 +74,7 @@ export function attributesOf<T extends KubeObject>(input: AttributesInput<T>): T
 /** Both phases, as the chain would run them; rejects with the refusal. */
 export async function run(plugin: AdmissionPlugin, attributes: AdmissionAttributes): Promise<void> {
   if (!plugin.handles(attributes.operation, attributes.resource, attributes.subresource)) return;
-  await plugin.admit?.(attributes);
+  await plugin.admit?.(attributes, { isSecond: false, runAgain() {}, memory: new Map() });
   await plugin.validate?.(attributes);
 }
 

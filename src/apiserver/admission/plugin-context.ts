@@ -21,6 +21,8 @@ export interface PluginContext {
   readonly random: Random;
   readonly log: Log;
   readonly authorizer: Authorizer;
+  /** Aborted when the server stops. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type CreatePlugin = (context: PluginContext) => AdmissionPlugin;

@@ -24,16 +24,16 @@ export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authe
   return {
     name: 'RequestHeader',
     async authenticate(request: ApiRequest) {
-      if (request.clientCertificates.length === 0) return undefined;
+      const first = (names: readonly string[]) =>
+        names.map((name) => request.headers[name.toLowerCase()]).find((value) => value);
+      const name = first(options.usernameHeaders);
+      // Who names nobody is no proxy: his certificate is looked at once, by who comes next.
+      if (!name || request.clientCertificates.length === 0) return undefined;
       const { commonName } = options.verifier.verify(request.clientCertificates).subject;
       const { allowedNames } = options;
       if (allowedNames.length > 0 && !allowedNames.includes(commonName)) {
         throw new Error(`x509: subject with cn=${commonName} is not in the allowed list`);
       }
-      const first = (names: readonly string[]) =>
-        names.map((name) => request.headers[name.toLowerCase()]).find((value) => value);
-      const name = first(options.usernameHeaders);
-      if (!name) return undefined;
       const uid = first(options.uidHeaders);
       const groups = options.groupHeaders.flatMap((header) => headerValues(request.headers[header.toLowerCase()]));
       return { user: { name, ...(uid ? { uid } : {}), groups, extra: extraOf(request, options.extraHeaderPrefixes) } };

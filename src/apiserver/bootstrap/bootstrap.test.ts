@@ -27,7 +27,7 @@ function setUp(options: Partial<BootstrapOptions> = {}, cluster = new FakeCluste
       service: { clusterIP: '10.96.0.1', securePort: 6443, advertiseAddress: '192.0.2.1' },
       serviceCidrs: ['10.96.0.0/16'],
       hostname: 'kind-control-plane',
-      trust: { clientCa: 'PEM' },
+      trust: () => ({ clientCa: 'PEM' }),
       ...options,
     });
   return { cluster, clock, start, stop: () => controller.abort() };

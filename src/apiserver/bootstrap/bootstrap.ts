@@ -3,7 +3,7 @@
  * priority classes. `settled` is the rest. Both are brought about at each start, by adding what is missing, and what must not go away
  * is looked after from then on.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
@@ -32,7 +32,10 @@ export interface BootstrapOptions {
   readonly signal: AbortSignal;
   readonly service: KubernetesServiceOptions;
   readonly serviceCidrs: readonly string[];
-  readonly trust?: ClientTrust | undefined;
+  /** Asked when it is written: an authority may be made for it. */
+  readonly trust?: (() => ClientTrust) | undefined;
+  /** How long what is not needed for `ready` waits after it, so that clients who waited are served first. Default: not at all. */
+  readonly settleAfterMs?: number | undefined;
   /** For the identity Lease; absent: no such Lease (feature gate `APIServerIdentity` off). */
   readonly hostname?: string | undefined;
 }
@@ -47,13 +50,16 @@ export interface Bootstrap {
 const readyTimeoutMs = 30_000;
 const namespacesEveryMs = 60_000;
 const serviceEveryMs = 10_000;
+const flowControlEveryMs = 60_000;
 
 export function startBootstrap(options: BootstrapOptions): Bootstrap {
   const ready = prepare(options);
-  const settled = ready.then(
-    () => settle(options),
-    () => undefined,
-  );
+  const settled = ready
+    .then(() => (options.settleAfterMs ? sleep(options.clock, options.settleAfterMs, options.signal) : undefined))
+    .then(
+      () => settle(options),
+      () => undefined,
+    );
   return { ready, settled };
 }
 
@@ -100,12 +106,18 @@ async function settle(options: BootstrapOptions): Promise<void> {
     };
     void repeat(() => lease.collectExpired(), collecting);
   }
+  // The Service's address comes from the range.
+  const addresses = async () => {
+    await always('service cidr', serviceEveryMs, () =>
+      ensureServiceCidr(client, { cidrs: serviceCidrs, nowMs: clock.now() }),
+    );
+    await always('kubernetes service', serviceEveryMs, () => ensureKubernetesService(client, options.service));
+  };
   await Promise.all([
-    always('kubernetes service', serviceEveryMs, () => ensureKubernetesService(client, options.service)),
-    once('flow control', () => ensureFlowControl(client, flowControlObjects())),
-    once('service cidr', () => ensureServiceCidr(client, { cidrs: serviceCidrs, nowMs: clock.now() })),
+    addresses(),
+    always('flow control', flowControlEveryMs, () => ensureFlowControl(client, flowControlObjects())),
     once('legacy token tracking', () => ensureLegacyTokenTracking(client, clock.now())),
-    ...(trust ? [once('client trust', () => ensureClientTrust(client, trust))] : []),
+    ...(trust ? [once('client trust', () => ensureClientTrust(client, trust()))] : []),
     ...(lease ? [always('identity lease', identityLeaseRenewMs, () => lease.renew())] : []),
   ]);
 }

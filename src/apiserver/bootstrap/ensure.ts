@@ -6,11 +6,12 @@ import { type KubeObject, keyOf } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isAlreadyExists, isConflict } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client, WriteOptions } from '../../client/client.ts';
 
 export interface EnsureOptions<T> {
   /** Only look for what is there in this namespace. */
   readonly namespace?: string;
+  readonly fieldManager?: string;
   /** The object as it should be, or undefined when it is well as it is. May do more, as deleting it; then returns undefined. */
   update?(present: T, wanted: T): Promise<T | undefined> | T | undefined;
 }
@@ -22,14 +23,15 @@ export async function ensureObjects<T extends KubeObject>(
   options: EnsureOptions<T> = {},
 ): Promise<void> {
   const { items } = await client.list(type, { namespace: options.namespace });
+  const { fieldManager } = options;
   const present = new Map(items.map((object) => [keyOf(object), object]));
   await Promise.all(
     wanted.map(async (object) => {
       const existing = present.get(keyOf(object));
-      if (!existing) await createOnce(client, type, object);
+      if (!existing) await createOnce(client, type, object, { fieldManager });
       else {
         const next = await options.update?.(existing, object);
-        if (next) await client.update(type, next);
+        if (next) await client.update(type, next, { fieldManager });
       }
     }),
   );
@@ -40,9 +42,10 @@ export async function createOnce<T extends KubeObject>(
   client: Client,
   type: ResourceType<T>,
   object: T,
+  options: Pick<WriteOptions, 'fieldManager'> = {},
 ): Promise<void> {
   try {
-    await client.create(type, object);
+    await client.create(type, object, options);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }

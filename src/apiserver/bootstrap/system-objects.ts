@@ -2,8 +2,9 @@
 
 import { semanticallyEqual } from '../../api/equality.ts';
 import { type ConfigMap, configMaps, type Namespace, namespaces } from '../../api/gen/core-v1.ts';
-import { type ServiceCIDR, serviceCIDRs } from '../../api/gen/networking-v1.ts';
+import { serviceCIDRs } from '../../api/gen/networking-v1.ts';
 import { priorityClasses } from '../../api/gen/scheduling-v1.ts';
+import { findCondition } from '../../apimachinery/conditions.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Client } from '../../client/client.ts';
@@ -72,27 +73,35 @@ export async function ensureLegacyTokenTracking(client: Client, nowMs: number): 
   }
 }
 
-/** The service range as an object. */
+/**
+ * The service range as an object, which addresses are taken from. One that is there stays as it is, but that a second family may be
+ * added, and that it becomes ready when it is what this server was told.
+ */
 export async function ensureServiceCidr(
   client: Client,
   input: { readonly cidrs: readonly string[]; readonly nowMs: number },
 ): Promise<void> {
   const name = 'kubernetes';
+  const { cidrs, nowMs } = input;
   const { items } = await client.list(serviceCIDRs);
-  let present = items.find((item) => item.metadata.name === name);
-  if (!present) {
-    const wanted: ServiceCIDR = { metadata: { name }, spec: { cidrs: input.cidrs } };
-    present = await client.create(serviceCIDRs, wanted);
+  let range = items.find(({ metadata }) => metadata.name === name);
+  range ??= await client.create(serviceCIDRs, { metadata: { name }, spec: { cidrs } });
+  const stored = range.spec?.cidrs ?? [];
+  if (cidrs.length === 2 && stored.length === 1 && stored[0] === cidrs[0]) {
+    await client.update(serviceCIDRs, { ...range, spec: { ...range.spec, cidrs } });
+    return;
   }
-  if (present.status?.conditions?.some((condition) => condition.type === 'Ready')) return;
-  const condition = {
+  const condition = findCondition(range.status?.conditions, 'Ready');
+  const settled = condition !== undefined && condition.status !== 'Unknown';
+  if (settled || range.metadata.deletionTimestamp || !semanticallyEqual(cidrs, stored)) return;
+  const ready = {
     type: 'Ready',
     status: 'True',
     reason: '',
     message: 'Kubernetes default Service CIDR is ready',
-    lastTransitionTime: formatTime(input.nowMs),
+    lastTransitionTime: formatTime(nowMs),
   };
-  await client.updateStatus(serviceCIDRs, { ...present, status: { conditions: [condition] } });
+  await client.updateStatus(serviceCIDRs, { ...range, status: { conditions: [ready] } });
 }
 
 async function find(client: Client, name: string): Promise<ConfigMap | undefined> {

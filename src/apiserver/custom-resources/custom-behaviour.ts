@@ -17,7 +17,6 @@ import { plainFinalizers } from '../registry/object-metadata.ts';
 import type { CustomVersion } from './custom-version.ts';
 import { validateScaleFields, validateScaleStatus } from './scale-paths.ts';
 
-
 export function customBehaviour(row: ResourceRow, version: CustomVersion): KindBehaviour {
   const { scale } = version.definition.subresources ?? {};
   return {
@@ -104,7 +103,8 @@ function warnOfFinalizers(object: KubeObject, previous: KubeObject | undefined, 
     for (const message of qualifiedName(finalizer)) warn(prefix + message);
     if (finalizer.includes('/')) continue;
     const including = finalizer.includes('.') ? ' including a path (/)' : '';
-    warn(`${prefix}prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`);
+    warn(
+      `${prefix}prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`,
+    );
   }
 }
-

@@ -6,7 +6,7 @@
  * Versions that differ in more than their names are converted before they come here: see `conversion/`.
  */
 import { builtinCodec } from '../../api/schema.ts';
-import { decodeUntyped, type Decoded, type FieldValidation, failWith } from '../../apimachinery/codec.ts';
+import { type Decoded, decodeUntyped, type FieldValidation, failWith } from '../../apimachinery/codec.ts';
 import { DecodeError } from '../../apimachinery/decode-exact.ts';
 import { setOwn } from '../../apimachinery/json-text.ts';
 import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
@@ -100,7 +100,11 @@ class CustomCodec implements ResourceCodec {
 
   #conclude(
     object: Fields,
-    { stated, strictErrors, fieldValidation }: {
+    {
+      stated,
+      strictErrors,
+      fieldValidation,
+    }: {
       readonly stated: GroupVersionKind;
       readonly strictErrors: readonly string[];
       readonly fieldValidation: FieldValidation;

@@ -1,7 +1,7 @@
 /** `scale` of a custom resource: its numbers are where the definition's paths lead. */
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
-import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
 import { quote } from '../../apimachinery/go-text.ts';
+import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
 import type { Scalable } from '../subresources/scale.ts';
 import { integerAt, setAt, textAt } from './scale-paths.ts';
 

@@ -6,7 +6,11 @@ import type { CustomResourceDefinitionVersion } from '../../api/gen/apiextension
 import type { Column } from '../../api/kind.ts';
 import { deducedShape, type Shape } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { type JsonSchemaProps, parseStructuralSchema, type StructuralSchema } from '../../apimachinery/structural-schema/schema.ts';
+import {
+  type JsonSchemaProps,
+  parseStructuralSchema,
+  type StructuralSchema,
+} from '../../apimachinery/structural-schema/schema.ts';
 import { SchemaValidator } from '../../apimachinery/structural-schema/validator.ts';
 import { printerColumns } from './printer-columns.ts';
 import { selectableFieldReader } from './selectable-field-reader.ts';

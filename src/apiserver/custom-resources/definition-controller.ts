@@ -22,7 +22,10 @@ export function runDefinitionController(context: ComponentContext): Promise<void
   };
   const groupOf = (name: string) => name.slice(name.indexOf('.') + 1);
   const othersOf = (name: string) =>
-    informer.list().filter(({ metadata, spec }) => metadata.name !== name && spec.group === groupOf(name)).map(latest);
+    informer
+      .list()
+      .filter(({ metadata, spec }) => metadata.name !== name && spec.group === groupOf(name))
+      .map(latest);
 
   const controller = createController(context, {
     name: 'crd-names-controller',

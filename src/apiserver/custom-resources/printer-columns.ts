@@ -1,11 +1,12 @@
 /** `additionalPrinterColumns`: what `kubectl get` shows of a custom resource. A column whose path finds nothing is empty. */
-import type { CustomResourceColumnDefinition } from '../../api/gen/apiextensions-v1.ts';
+
 import { ageColumn, nameColumn } from '../../api/columns.ts';
+import type { CustomResourceColumnDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { age } from '../../api/human-duration.ts';
 import type { Column } from '../../api/kind.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { parseTime } from '../../apimachinery/time.ts';
-import { type JsonPath, parseJsonPath } from '../../apimachinery/structural-schema/json-path.ts';
+import { type JsonPath, parseJsonPath } from './json-path.ts';
 
 const ageDefinition: CustomResourceColumnDefinition = {
   name: 'Age',

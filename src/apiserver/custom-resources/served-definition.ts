@@ -8,9 +8,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
-import { once } from '../../base/once.ts';
 import { apiVersionOf, type GroupVersionKind, groupResource } from '../../apimachinery/resource.ts';
 import type { ResourceRow, SelectorRow, SubresourceRow } from '../../apimachinery/schema.ts';
+import { once } from '../../base/once.ts';
 import type { CustomPart } from '../custom-part.ts';
 import type { DiscoveredResource } from '../discovery/discovery.ts';
 import { compareVersions } from '../discovery/version-order.ts';
@@ -62,7 +62,11 @@ export function serveDefinition(definition: CustomResourceDefinition, options: S
     const row = rowOf(definition, version, storageVersion);
     const isStorage = version.name === storageVersion;
     const codec = customCodec({ gvk: gvkOf(row), storageVersion, schemas, shape: () => version.shape });
-    const stored = storedKind(row, version, { codec, sharing, trustedAfter: isStorage ? options.revision : Number.POSITIVE_INFINITY });
+    const stored = storedKind(row, version, {
+      codec,
+      sharing,
+      trustedAfter: isStorage ? options.revision : Number.POSITIVE_INFINITY,
+    });
     const served = servedResource(row, version, { state, codec, stored });
     sharing.set(served.apiVersion, served);
     versions.set(version.name, served);
@@ -84,7 +88,11 @@ const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', '
 const lastVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const subresourceVerbs = ['get', 'patch', 'update'];
 
-function rowOf({ spec, status }: CustomResourceDefinition, version: CustomVersion, storageVersion: string): ResourceRow {
+function rowOf(
+  { spec, status }: CustomResourceDefinition,
+  version: CustomVersion,
+  storageVersion: string,
+): ResourceRow {
   const { plural, singular = '', kind, shortNames = [], categories = [] } = status!.acceptedNames!;
   const { group } = spec;
   return {
@@ -125,7 +133,11 @@ interface StoredParts {
   readonly trustedAfter: number;
 }
 
-function storedKind(row: ResourceRow, version: CustomVersion, { codec, sharing, trustedAfter }: StoredParts): StoredKind {
+function storedKind(
+  row: ResourceRow,
+  version: CustomVersion,
+  { codec, sharing, trustedAfter }: StoredParts,
+): StoredKind {
   const behaviour = once(() => customBehaviour(row, version));
   return {
     name: groupResource(row),
@@ -164,7 +176,11 @@ interface ServedParts {
   readonly stored: StoredKind;
 }
 
-function servedResource(row: ResourceRow, version: CustomVersion, { state, codec, stored }: ServedParts): ServedResource {
+function servedResource(
+  row: ResourceRow,
+  version: CustomVersion,
+  { state, codec, stored }: ServedParts,
+): ServedResource {
   const { acceptedNames } = state.definition.status!;
   const { scale } = version.definition.subresources ?? {};
   const custom: CustomPart = {

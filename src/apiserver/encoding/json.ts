@@ -2,9 +2,10 @@
  * The codec of the built-in kinds, as the API server uses it. The memo holds compiled decoders and encoders of immutable tables, so
  * sharing it between all API servers of a process changes nothing but the time they take.
  */
-import { once } from '../../base/once.ts';
+
 import { builtinSchema } from '../../api/schema.ts';
 import { Codec } from '../../apimachinery/codec.ts';
+import { once } from '../../base/once.ts';
 
 export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
 

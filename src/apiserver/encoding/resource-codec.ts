@@ -3,13 +3,13 @@
  * brings its own, made of its schema. Whoever has a `ResourceCodec` need not know which of the two it is.
  */
 
-import { once } from '../../base/once.ts';
 import { builtinSchema } from '../../api/schema.ts';
 import type { Decoded, FieldValidation } from '../../apimachinery/codec.ts';
 import { type Shape, Shapes } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import type { TypeSchema } from '../../apimachinery/schema.ts';
+import { once } from '../../base/once.ts';
 import { builtinCodec } from './json.ts';
 
 export interface BodyRequest {

@@ -2,6 +2,7 @@
  * `/healthz`, `/livez`, `/readyz`: named checks, each alone at `/readyz/NAME`, all of them listed with `?verbose` and whenever one
  * fails, some left out with `?exclude=NAME`. What went wrong is for the log; the page only says that it did.
  */
+import { counterFamily, gaugeFamily } from '../metrics/families.ts';
 import { textResponse } from '../pages.ts';
 import type { ApiResponse, Handler } from '../request.ts';
 
@@ -22,7 +23,43 @@ export interface HealthOptions {
 
 const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
 
+/** How checks ended, for `/metrics`. */
+export class HealthStatistics {
+  readonly #checks = new Map<
+    string,
+    { readonly labels: { name: string; type: string }; well: number; ill: number; last: boolean }
+  >();
+
+  record(name: string, type: HealthEndpoint, well: boolean): void {
+    const key = `${type} ${name}`;
+    const check = this.#checks.get(key) ?? { labels: { name, type }, well: 0, ill: 0, last: well };
+    this.#checks.set(key, check);
+    check.last = well;
+    if (well) check.well++;
+    else check.ill++;
+  }
+
+  families(): readonly string[] {
+    const checks = [...this.#checks.values()];
+    const total = checks.flatMap(({ labels: { name, type }, well, ill }) =>
+      [
+        { labels: { name, status: 'success', type }, value: well },
+        { labels: { name, status: 'error', type }, value: ill },
+      ].filter(({ value }) => value > 0),
+    );
+    return [
+      gaugeFamily(
+        'kubernetes_healthcheck',
+        'This metric records the result of a single healthcheck.',
+        checks.map(({ labels, last }) => ({ labels, value: last ? 1 : 0 })),
+      ),
+      counterFamily('kubernetes_healthchecks_total', 'This metric records the results of all healthcheck.', total),
+    ];
+  }
+}
+
 export class HealthChecks {
+  readonly statistics = new HealthStatistics();
   readonly #checks: HealthCheck[];
 
   constructor({ ready, storeOpen }: HealthOptions) {
@@ -46,47 +83,47 @@ export class HealthChecks {
     if (!endpoint) return undefined;
     const name = path.slice(endpoint.length + 2);
     const checks = this.#checks.filter((check) => !check.in || check.in.includes(endpoint));
-    if (name === '') return async ({ query }) => allOf(endpoint, checks, query);
+    if (name === '') return async ({ query }) => this.#allOf(endpoint, checks, query);
     const single = checks.find((check) => check.name === name);
-    return single && (async () => one(single));
+    return single && (async () => this.#one(endpoint, single));
   }
-}
 
-async function one({ check }: HealthCheck): Promise<ApiResponse> {
-  return (await succeeds(check))
-    ? textResponse(200, 'ok')
-    : textResponse(500, 'internal server error: reason withheld\n');
-}
+  async #one(endpoint: HealthEndpoint, check: HealthCheck): Promise<ApiResponse> {
+    return (await this.#succeeds(endpoint, check))
+      ? textResponse(200, 'ok')
+      : textResponse(500, 'internal server error: reason withheld\n');
+  }
 
-async function allOf(
-  endpoint: HealthEndpoint,
-  checks: readonly HealthCheck[],
-  query: URLSearchParams,
-): Promise<ApiResponse> {
-  const excluded = new Set(query.getAll('exclude'));
-  let failed = false;
-  let lines = '';
-  for (const { name, check } of checks) {
-    if (excluded.delete(name)) lines += `[+]${name} excluded: ok\n`;
-    else if (await succeeds(check)) lines += `[+]${name} ok\n`;
-    else {
-      failed = true;
-      lines += `[-]${name} failed: reason withheld\n`;
+  async #allOf(endpoint: HealthEndpoint, checks: readonly HealthCheck[], query: URLSearchParams): Promise<ApiResponse> {
+    const excluded = new Set(query.getAll('exclude'));
+    let failed = false;
+    let lines = '';
+    for (const check of checks) {
+      const { name } = check;
+      if (excluded.delete(name)) lines += `[+]${name} excluded: ok\n`;
+      else if (await this.#succeeds(endpoint, check)) lines += `[+]${name} ok\n`;
+      else {
+        failed = true;
+        lines += `[-]${name} failed: reason withheld\n`;
+      }
     }
+    if (excluded.size > 0) {
+      const names = [...excluded].map((name) => JSON.stringify(name)).join(',');
+      lines += `warn: some health checks cannot be excluded: no matches for ${names}\n`;
+    }
+    if (failed) return textResponse(500, `${lines}${endpoint} check failed\n`);
+    return query.has('verbose') ? textResponse(200, `${lines}${endpoint} check passed\n`) : textResponse(200, 'ok');
   }
-  if (excluded.size > 0) {
-    const names = [...excluded].map((name) => JSON.stringify(name)).join(',');
-    lines += `warn: some health checks cannot be excluded: no matches for ${names}\n`;
-  }
-  if (failed) return textResponse(500, `${lines}${endpoint} check failed\n`);
-  return query.has('verbose') ? textResponse(200, `${lines}${endpoint} check passed\n`) : textResponse(200, 'ok');
-}
 
-async function succeeds(check: () => Promise<void>): Promise<boolean> {
-  try {
-    await check();
-    return true;
-  } catch {
-    return false;
+  async #succeeds(endpoint: HealthEndpoint, { name, check }: HealthCheck): Promise<boolean> {
+    let well = false;
+    try {
+      await check();
+      well = true;
+    } catch {
+      // What went wrong is in the log of whoever was asked.
+    }
+    this.statistics.record(name, endpoint, well);
+    return well;
   }
 }

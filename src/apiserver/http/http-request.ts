@@ -1,7 +1,7 @@
 /** An `ApiRequest` of a socket, whichever version of HTTP it speaks. What costs something is made on first use. */
 import type { Readable } from 'node:stream';
 import { badRequest, requestEntityTooLarge, timeout } from '../../apimachinery/status.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Deadlines } from '../deadlines.ts';
 import type { ApiRequest, RequestBody, UpgradeConnection, UserInfo } from '../request.ts';
 
 export interface HttpRequestParts {
@@ -61,6 +61,10 @@ export class HttpRequest implements ApiRequest {
     this.#gone = true;
     this.#controller?.abort(new Error('the client has gone away'));
   }
+
+  expire(): void {
+    this.abort();
+  }
 }
 
 function decodePath(path: string): string {
@@ -74,46 +78,6 @@ function decodePath(path: string): string {
 }
 
 export const noBody: RequestBody = { kind: 'none' };
-
-/** Deadlines of equal length, of which nearly all are met: one timer serves them all. */
-export class Deadlines {
-  readonly #clock: Clock;
-  readonly #timeoutMs: number;
-  /** In the order of their due times, for all are equally long. */
-  readonly #pending = new Set<{ readonly dueMs: number; expire(): void }>();
-  #timer: Timer | undefined;
-
-  constructor(clock: Clock, timeoutMs: number) {
-    this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
-  }
-
-  /** Calls `expire` in time, unless the result is called before. */
-  add(expire: () => void): () => void {
-    const deadline = { dueMs: this.#clock.monotonic() + this.#timeoutMs, expire };
-    this.#pending.add(deadline);
-    if (!this.#timer) this.#arm(this.#timeoutMs);
-    return () => this.#pending.delete(deadline);
-  }
-
-  /** Nothing expires any more. */
-  close(): void {
-    this.#timer?.cancel();
-    this.#pending.clear();
-  }
-
-  #arm(delayMs: number): void {
-    this.#timer = this.#clock.after(delayMs, () => {
-      this.#timer = undefined;
-      const nowMs = this.#clock.monotonic();
-      for (const deadline of this.#pending) {
-        if (deadline.dueMs > nowMs) return this.#arm(deadline.dueMs - nowMs);
-        this.#pending.delete(deadline);
-        deadline.expire();
-      }
-    });
-  }
-}
 
 /** A body that is read when somebody asks, once. */
 export function streamedBody(stream: Readable, deadlines: Deadlines): RequestBody {

@@ -10,11 +10,12 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
 import { peerChain } from '../../serving/peer-chain.ts';
+import { Deadlines } from '../deadlines.ts';
 import { failureResponse } from '../failure.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
-import { Deadlines } from './http-request.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
 import { encodeResponse, FrameJoiner } from './response-encoding.ts';
@@ -35,6 +36,9 @@ export interface HttpServerOptions {
   readonly clock?: Clock | undefined;
   /** For a request's body to arrive. Default 60 s. */
   readonly bodyTimeoutMs?: number | undefined;
+  readonly random?: Random | undefined;
+  /** Of an HTTP/2 connection to be ended gently with an answer. */
+  readonly goawayChance?: number | undefined;
 }
 
 export interface ListeningServer {
@@ -42,6 +46,8 @@ export interface ListeningServer {
   readonly addresses: readonly ListenAddress[];
   /** Takes a renewed certificate for new connections. */
   replaceCertificate(certificate: string, key: string): void;
+  /** Takes no new connections; those there are go on. */
+  stopListening(): void;
   /** Refuses new requests, lets those under way finish for `graceMs` (default 1 s), then ends all connections. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -70,6 +76,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Liste
     replaceCertificate(certificate, key) {
       for (const server of servers) server.replaceCertificate(certificate, key);
     },
+    stopListening() {
+      for (const server of servers) server.stopListening();
+    },
     async close({ graceMs = 1000 } = {}) {
       await Promise.all(servers.map((server) => server.close(graceMs)));
     },
@@ -92,6 +101,7 @@ class NetworkServer {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #certificates = new WeakMap<TLSSocket, readonly Buffer[]>();
   #closing = false;
+  #closed: Promise<void> | undefined;
 
   static async start(options: HttpServerOptions, address: ListenAddress): Promise<NetworkServer> {
     const server = new NetworkServer(options);
@@ -135,9 +145,11 @@ class NetworkServer {
   }
 
   #contextOf(options: HttpServerOptions): ConnectionContext {
+    const { goawayChance = 0, random = systemRandom } = options;
     const failure: ConnectionContext['failure'] = (error, request) => failureResponse(error, request, this.#log);
     return {
       failure,
+      sendsAway: () => goawayChance > 0 && random.next() < goawayChance,
       joiner: new FrameJoiner(),
       bodyDeadlines: this.#bodyDeadlines,
       async respond(request) {
@@ -247,17 +259,21 @@ class NetworkServer {
     });
   }
 
+  stopListening(): void {
+    this.#closed ??= new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    (this.#server as unknown as { closeIdleConnections?(): void }).closeIdleConnections?.();
+  }
+
   async close(graceMs: number): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.stopListening();
     for (const session of this.#sessions) session.close();
-    (this.#server as unknown as { closeIdleConnections?(): void }).closeIdleConnections?.();
     const timer = this.#clock.after(graceMs, () => {
       for (const session of this.#sessions) session.destroy();
       for (const socket of this.#sockets) socket.destroy();
     });
-    await closed;
+    await this.#closed;
     timer.cancel();
     this.#bodyDeadlines.close();
   }

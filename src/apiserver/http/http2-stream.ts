@@ -23,13 +23,13 @@ export async function serveStream(
     const fallback = { method, path: '', headers: {}, signal: new AbortController().signal };
     return write(stream, await encodeResponse(fallback as never, context.failure(error, fallback)), {
       headOnly: false,
-      joiner: context.joiner,
+      context,
     });
   }
   stream.once('close', () => request.abort());
   if (headers.expect === '100-continue') stream.additionalHeaders({ ':status': 100 });
   const response = await context.respond(request);
-  await write(stream, response, { headOnly: request.method === 'HEAD', joiner: context.joiner });
+  await write(stream, response, { headOnly: request.method === 'HEAD', context });
 }
 
 function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) {
@@ -47,13 +47,13 @@ function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, header
 
 interface Writing {
   readonly headOnly: boolean;
-  readonly joiner: FrameJoiner;
+  readonly context: ConnectionContext;
 }
 
 async function write(
   stream: ServerHttp2Stream,
   response: EncodedResponse,
-  { headOnly, joiner }: Writing,
+  { headOnly, context }: Writing,
 ): Promise<void> {
   const { status, headers, body } = response;
   if (stream.destroyed || stream.closed) {
@@ -64,7 +64,10 @@ async function write(
   stream.once('finish', () => {
     if (!stream.readableEnded && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
   });
-  const head = { ':status': status, ...headers };
+  const { connection, ...others } = headers;
+  const head = { ':status': status, ...others };
+  // HTTP/2 has no such header: the client is told to go with GOAWAY, and what is under way on the connection is finished.
+  if (connection === 'close' || context.sendsAway()) stream.session?.close();
   if (headOnly || (body.kind === 'bytes' && body.bytes.length === 0)) {
     if (body.kind === 'watch') body.frames.cancel();
     stream.respond(head, { endStream: true });
@@ -73,7 +76,7 @@ async function write(
   stream.respond(head);
   if (body.kind === 'bytes') stream.end(body.bytes);
   else if (body.kind === 'stream') await writeChunks(stream, body.chunks);
-  else if (body.kind === 'watch') pumpFrames(body.frames, stream, joiner);
+  else if (body.kind === 'watch') pumpFrames(body.frames, stream, context.joiner);
 }
 
 async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint8Array>): Promise<void> {

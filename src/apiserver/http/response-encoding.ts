@@ -37,7 +37,7 @@ const gzipLevel = 1;
 const compress = promisify(gzip);
 
 export async function encodeResponse(request: ApiRequest, response: ApiResponse): Promise<EncodedResponse> {
-  const { body } = response;
+  const { body, weighed } = response;
   const headers: Record<string, string> = { 'cache-control': 'no-cache, private', ...response.headers };
   switch (body.kind) {
     case 'none':
@@ -47,22 +47,40 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
     case 'object': {
       const { contentType, bytes } = encodeObjectBody(request, body.object);
       headers['content-type'] ??= contentType;
+      weighed?.(bytes.length);
       return withLength(response.status, headers, bytes);
     }
     case 'bytes': {
       const bytes = joined(body.chunks);
+      weighed?.(bytes.length);
       if (bytes.length < compressedFromBytes || !wantsGzip(request)) return withLength(response.status, headers, bytes);
       const compressed = await compress(bytes, { level: gzipLevel });
       return withLength(response.status, { ...headers, ...gzipHeaders }, compressed);
     }
     case 'stream': {
-      if (body.live || !wantsGzip(request)) return { status: response.status, headers, body };
-      const chunks = Readable.from(body.chunks).pipe(createGzip({ level: gzipLevel }));
+      const pieces = weighed ? weighing(body.chunks, weighed) : body.chunks;
+      if (body.live || !wantsGzip(request)) {
+        return { status: response.status, headers, body: { kind: 'stream', chunks: pieces } };
+      }
+      const chunks = Readable.from(pieces).pipe(createGzip({ level: gzipLevel }));
       return { status: response.status, headers: { ...headers, ...gzipHeaders }, body: { kind: 'stream', chunks } };
     }
     case 'watch':
       return { status: response.status, headers, body: { kind: 'watch', frames: frameSource(body.events) } };
   }
+}
+
+/** Tells the size when all has been taken. */
+async function* weighing(
+  chunks: AsyncIterable<Uint8Array>,
+  weighed: (bytes: number) => void,
+): AsyncGenerator<Uint8Array, void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    yield chunk;
+  }
+  weighed(size);
 }
 
 /** Makes bytes of batches. Watchers of the same things get equal batches, which are joined once. */

@@ -1,23 +1,48 @@
-/** Counts and times requests for `/metrics`. Costs two look-ups a request; the text is only made when somebody asks. */
+/**
+ * Counts, times and weighs requests for `/metrics`. Costs two look-ups a request; the text is only made when somebody asks. Labels are
+ * upstream's, and there is a limit to their combinations: nobody can fill the memory by asking for what does not exist.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { ApiRequest, ApiResponse, RequestInfo } from '../request.ts';
+import { HistogramCounts, type Labels } from './families.ts';
 
 export interface ObservedRequest {
-  end(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse): void;
+  /** What it asks for, as soon as that is known. */
+  known(info: RequestInfo, longRunning: boolean): void;
+  /** The server put an end to it in self-defence, with this code. */
+  terminated(info: RequestInfo, code: number): void;
+  /** The response is changed only in that it tells its size when it is known. */
+  end(info: RequestInfo | undefined, response: ApiResponse): ApiResponse;
 }
 
 export interface RequestObserver {
-  begin(): ObservedRequest;
+  begin(request: ApiRequest): ObservedRequest;
 }
 
 /** One combination of labels with its counts. */
-export interface RequestSeries {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly codes: Map<number, number>;
-  /** Per bucket of `durationBuckets`, not yet summed up; the last is for everything longer. */
-  readonly buckets: number[];
-  sum: number;
-  count: number;
+export class RequestSeries {
+  readonly labels: RequestLabels;
+  readonly codes = new Map<number, number>();
+  readonly terminations = new Map<number, number>();
+  readonly durations = new HistogramCounts(durationBuckets);
+  readonly sizes = new HistogramCounts(sizeBuckets);
+  longRunning = 0;
+  readonly weigh = (bytes: number) => this.sizes.add(bytes);
+
+  constructor(labels: RequestLabels) {
+    this.labels = labels;
+  }
+}
+
+export interface RequestLabels extends Labels {
+  readonly component: string;
+  readonly dry_run: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly scope: string;
+  readonly subresource: string;
+  readonly verb: string;
+  readonly version: string;
 }
 
 /** Combinations of labels that are told apart. */
@@ -27,44 +52,43 @@ const mostSeries = 5000;
 export const durationBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
+const sizeBuckets: readonly number[] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 export class RequestStatistics implements RequestObserver {
   readonly #clock: Clock;
   readonly #series = new Map<string, RequestSeries>();
-  readonly #other = emptySeries({ component: 'apiserver', verb: 'other' });
+  readonly #other = new RequestSeries({
+    component: 'apiserver',
+    dry_run: '',
+    group: '',
+    resource: '',
+    scope: '',
+    subresource: '',
+    verb: 'OTHER',
+    version: '',
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  series(): IterableIterator<RequestSeries> {
-    return this.#series.values();
+  *series(): Generator<RequestSeries, void> {
+    yield* this.#series.values();
+    if (this.#other.codes.size > 0) yield this.#other;
   }
 
-  begin(): ObservedRequest {
-    const beganMs = this.#clock.monotonic();
-    return {
-      end: (request, info, response) => {
-        const series = this.#seriesOf(request, info);
-        series.codes.set(response.status, (series.codes.get(response.status) ?? 0) + 1);
-        if (series.labels.verb === 'WATCH') return;
-        const seconds = (this.#clock.monotonic() - beganMs) / 1000;
-        const bucket = durationBuckets.findIndex((limit) => seconds <= limit);
-        const slot = bucket < 0 ? durationBuckets.length : bucket;
-        series.buckets[slot] = (series.buckets[slot] ?? 0) + 1;
-        series.sum += seconds;
-        series.count++;
-      },
-    };
+  begin(request: ApiRequest): ObservedRequest {
+    return new Observation(request, this.#clock, (info) => this.#seriesOf(request, info));
   }
 
-  #seriesOf({ query }: ApiRequest, info: RequestInfo | undefined): RequestSeries {
-    const dryRun = query.get('dryRun') ?? '';
+  #seriesOf({ query, headers }: ApiRequest, info: RequestInfo | undefined): RequestSeries {
+    const dryRun = dryRunLabel(query.get('dryRun'));
     const scope = scopeOf(info);
     const { verb = '', group = '', version = '', resource = '', subresource = '' } = info ?? {};
-    const key = `${verb} ${group}/${version}/${resource}/${subresource} ${scope} ${dryRun}`;
+    const applies = verb === 'patch' && headers['content-type'] === 'application/apply-patch+yaml';
+    const part = info?.isResource === false ? info.path.slice(0, 64) : subresource;
+    const key = `${applies ? 'apply' : verb} ${group}/${version}/${resource}/${part} ${scope} ${dryRun}`;
     let series = this.#series.get(key);
-    // Whoever asks for what does not exist must not be able to fill the memory with his words.
     if (!series && this.#series.size >= mostSeries) return this.#other;
     if (!series) {
       const labels = {
@@ -73,19 +97,65 @@ export class RequestStatistics implements RequestObserver {
         group,
         resource,
         scope,
-        subresource: info?.isResource === false ? info.path.slice(0, 64) : subresource,
-        verb: verbLabel(verb),
+        subresource: part,
+        verb: applies ? 'APPLY' : verbLabel(verb, subresource),
         version,
       };
-      series = emptySeries(labels);
+      series = new RequestSeries(labels);
       this.#series.set(key, series);
     }
     return series;
   }
 }
 
-function emptySeries(labels: Readonly<Record<string, string>>): RequestSeries {
-  return { labels, codes: new Map(), buckets: new Array(durationBuckets.length + 1).fill(0), sum: 0, count: 0 };
+class Observation implements ObservedRequest {
+  readonly #request: ApiRequest;
+  readonly #clock: Clock;
+  readonly #beganMs: number;
+  readonly #seriesFor: (info: RequestInfo | undefined) => RequestSeries;
+  #longRunning: RequestSeries | undefined;
+
+  constructor(request: ApiRequest, clock: Clock, seriesFor: (info: RequestInfo | undefined) => RequestSeries) {
+    this.#request = request;
+    this.#clock = clock;
+    this.#seriesFor = seriesFor;
+    this.#beganMs = clock.monotonic();
+  }
+
+  known(info: RequestInfo, longRunning: boolean): void {
+    if (!longRunning) return;
+    this.#longRunning = this.#seriesFor(info);
+    this.#longRunning.longRunning++;
+  }
+
+  terminated(info: RequestInfo, code: number): void {
+    const { terminations } = this.#seriesFor(info);
+    terminations.set(code, (terminations.get(code) ?? 0) + 1);
+  }
+
+  end(info: RequestInfo | undefined, response: ApiResponse): ApiResponse {
+    const series = this.#seriesFor(info);
+    series.codes.set(response.status, (series.codes.get(response.status) ?? 0) + 1);
+    if (this.#longRunning) this.#endLongRunning(this.#longRunning, response);
+    const { verb } = series.labels;
+    if (verb === 'WATCH' || verb === 'CONNECT') return response;
+    series.durations.add((this.#clock.monotonic() - this.#beganMs) / 1000);
+    if (!info?.isResource || (verb !== 'GET' && verb !== 'LIST')) return response;
+    return { ...response, weighed: series.weigh };
+  }
+
+  /** It goes on after the answer's head, until its client has gone or its end was told. */
+  #endLongRunning(series: RequestSeries, { body }: ApiResponse): void {
+    const { signal } = this.#request;
+    const goesOn = body.kind === 'watch' || body.kind === 'taken' || body.kind === 'stream';
+    if (goesOn && !signal.aborted) signal.addEventListener('abort', () => series.longRunning--, { once: true });
+    else series.longRunning--;
+  }
+}
+
+function dryRunLabel(value: string | null): string {
+  if (value === null || value === '') return '';
+  return value === 'All' ? value : 'invalid';
 }
 
 function scopeOf(info: RequestInfo | undefined): string {
@@ -95,11 +165,22 @@ function scopeOf(info: RequestInfo | undefined): string {
 }
 
 const verbLabels: Readonly<Record<string, string>> = {
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
   create: 'POST',
   update: 'PUT',
-  deletecollection: 'DELETE',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  post: 'POST',
+  put: 'PUT',
+  head: 'GET',
+  proxy: 'PROXY',
 };
+const connected: ReadonlySet<string> = new Set(['log', 'exec', 'portforward', 'attach', 'proxy']);
 
-function verbLabel(verb: string): string {
-  return verbLabels[verb] ?? verb.toUpperCase();
+function verbLabel(verb: string, subresource: string): string {
+  if (connected.has(subresource)) return 'CONNECT';
+  return verbLabels[verb] ?? 'OTHER';
 }

@@ -37,7 +37,7 @@ import { replyToWrite } from './create.ts';
 import { ownedKind, servedForm, setOwners, writerOf } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
 import type { Operation } from './operation.ts';
-import { type UpdateOutcome, updateObject } from './update.ts';
+import { type AdmittedPart, type UpdateOutcome, updateObject } from './update.ts';
 import { bodyLimitBytes, parseWriteOptions, type WriteOptions } from './write-options.ts';
 
 const raceAttempts = 6;
@@ -47,6 +47,8 @@ export async function serverSideApply(operation: Operation): Promise<ApiResponse
   const read = await readConfiguration(operation.request, options);
   const target = { row: operation.resource.row, shape: ownedKind(operation).shape };
   const config = checkedConfiguration(read.config, target);
+  const { audit } = operation.request;
+  if (audit?.tellsRequest) audit.requestPatch(JSON.stringify(config));
   operation.warnings.push(...read.warnings);
   const { written, created } = await applyObject(operation, config, options);
   return replyToWrite(operation, written, created ? 201 : 200);
@@ -60,7 +62,10 @@ export async function applyObject(
   operation: Operation,
   config: JsonObject,
   options: WriteOptions,
-  { strategies = operation.subresource }: { readonly strategies?: string } = {},
+  {
+    strategies = operation.subresource,
+    admitted,
+  }: { readonly strategies?: string; readonly admitted?: AdmittedPart } = {},
 ): Promise<UpdateOutcome> {
   const outcomeOn = (live: KubeObject | undefined) => applied(operation, live, { config, options });
   return updateObject({ ...operation, subresource: strategies }, options, {
@@ -68,6 +73,7 @@ export async function applyObject(
     make: (current: CacheEntry) => outcomeOn(current.object()),
     create: operation.subresource === '' ? () => outcomeOn(undefined) : undefined,
     beforeCreate: () => authorizeCreation(operation),
+    admitted,
     // The new object comes with its owners.
     track: () => {},
     owned: true,
@@ -166,7 +172,12 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   const next = typed(operation, object);
   if (standing === undefined) settleNamespace(next.metadata, operation.kind, operation.info.namespace);
   checkIdentity(operation, next);
-  if (standing) delete next.metadata.resourceVersion;
+  if (standing) {
+    // Where an update must name a version, an apply means the one that it was merged into.
+    const named = operation.kind.behaviour.allowUnconditionalUpdate === false;
+    if (named) next.metadata.resourceVersion = standing.metadata.resourceVersion;
+    else delete next.metadata.resourceVersion;
+  }
   const wanted = (config.metadata as JsonObject | undefined)?.resourceVersion;
   if (typeof wanted === 'string' && wanted !== '') next.metadata.resourceVersion = wanted;
   setOwners(operation, next, outcome.managers);

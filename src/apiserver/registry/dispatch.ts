@@ -3,15 +3,13 @@
  * finding something, and its way of refusing a method.
  */
 import { genericServerResponse, methodNotSupported, notFound } from '../../apimachinery/status.ts';
+import { onFirstCall } from '../../base/lazy-module.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type ServedResource, type ServedResources, subresourceOf } from '../resources.ts';
 import { create } from './create.ts';
-import { deleteOne } from './delete.ts';
-import { deleteCollection } from './delete-collection.ts';
 import { createOperation, type Operation, type RegistryEnvironment } from './operation.ts';
-import { patch } from './patch.ts';
 import { get, list } from './read.ts';
 import { update } from './update.ts';
 import { watch } from './watch.ts';
@@ -24,9 +22,9 @@ const verbs: Readonly<Record<string, OperationHandler>> = {
   watch,
   create,
   update,
-  patch,
-  delete: deleteOne,
-  deletecollection: deleteCollection,
+  patch: onFirstCall(async () => (await import('./patch.ts')).patch),
+  delete: onFirstCall(async () => (await import('./delete.ts')).deleteOne),
+  deletecollection: onFirstCall(async () => (await import('./delete-collection.ts')).deleteCollection),
 };
 
 /** Subresources that are the object itself under other rules of update. */

@@ -23,6 +23,7 @@ import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
+import type { WatchLifetimes } from './watch-lifetimes.ts';
 
 export interface EnvironmentOptions<V> {
   readonly resources: ServedResources;
@@ -30,6 +31,7 @@ export interface EnvironmentOptions<V> {
   readonly form: ObjectForm<V>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly watchLifetimes: WatchLifetimes;
   readonly log: Log;
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
@@ -98,6 +100,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    watchLifetimes: options.watchLifetimes,
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();

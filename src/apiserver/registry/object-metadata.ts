@@ -176,7 +176,12 @@ function validateFinalizers(kind: StoredKind, finalizers: readonly string[], at:
   finalizers.forEach((finalizer, index) => {
     const messages = qualifiedName(finalizer);
     errors.push(...refused(at.index(index), finalizer, messages));
-    if (!freelyFinalized(kind) && messages.length === 0 && !finalizer.includes('/') && !plainFinalizers.includes(finalizer)) {
+    if (
+      !freelyFinalized(kind) &&
+      messages.length === 0 &&
+      !finalizer.includes('/') &&
+      !plainFinalizers.includes(finalizer)
+    ) {
       errors.push(
         invalid(at.index(index), finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );

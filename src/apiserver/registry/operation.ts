@@ -22,6 +22,7 @@ import type { Envelope } from '../watch-cache/encoded-object.ts';
 import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
+import type { WatchLifetimes } from './watch-lifetimes.ts';
 
 /** What all operations of a server share. */
 export interface RegistryEnvironment {
@@ -31,6 +32,7 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  readonly watchLifetimes: WatchLifetimes;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */
@@ -115,21 +117,41 @@ export interface AdmissionRequest {
 
 /** Undefined when no plugin looks at such a request. */
 export function admissionAttributes(operation: Operation, request: AdmissionRequest): AdmissionAttributes | undefined {
-  const { resource, subresource, info, user, warnings, environment } = operation;
+  const {
+    resource,
+    subresource,
+    info,
+    user,
+    warnings,
+    environment,
+    request: { signal },
+  } = operation;
   const gvr: GroupVersionResource = resource.row;
   if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
   return {
     operation: request.operation,
     resource: gvr,
     kind: request.kind ?? resource.row,
+    served: request.kind ? undefined : resource,
     subresource,
-    namespace: info.namespace,
+    // A namespace is in itself, also when it is only about to be.
+    namespace: info.namespace || (operation.kind.name === 'namespaces' ? request.name : ''),
     name: request.name,
     user,
     dryRun: request.dryRun,
-    options: request.options,
+    get options() {
+      return operationOptions(request);
+    },
     object: request.object,
     oldObject: request.oldObject,
+    signal,
     warn: (message) => void warnings.push(message),
   };
+}
+
+/** A patch is an update to admission, or a creation. */
+function operationOptions({ operation, options }: AdmissionRequest): unknown {
+  const { kind: _kind, apiVersion: _apiVersion, force: _force, ...rest } = options as Readonly<Record<string, unknown>>;
+  const kind = operation === 'CREATE' ? 'CreateOptions' : operation === 'UPDATE' ? 'UpdateOptions' : 'DeleteOptions';
+  return { kind, apiVersion: 'meta.k8s.io/v1', ...rest };
 }

@@ -7,6 +7,7 @@ import { invalid as invalidField, path } from '../../apimachinery/field-error.ts
 import { parseUint64 } from '../../apimachinery/go-number.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -58,6 +59,17 @@ export interface UpdateSteps {
   readonly track?: Track;
   /** The object to create has its owners. */
   readonly owned?: boolean;
+  /** What admission sees in the object's place; default: the object itself. */
+  readonly admitted?: AdmittedPart | undefined;
+}
+
+/** A part of an object under a kind of its own, as a Scale is of a workload. */
+export interface AdmittedPart {
+  readonly kind: GroupVersionKind;
+  readonly subresource: string;
+  of(object: KubeObject): Draft<KubeObject>;
+  /** Brings what admission made of the part into the object. */
+  into(part: KubeObject, object: Draft<KubeObject>): void;
 }
 
 export async function updateObject(
@@ -80,7 +92,13 @@ export async function updateObject(
       const { owned = false } = steps;
       return { written: await createObject(operation, object, options, { owned }), created: true };
     }
-    const outcome = await attemptUpdate(operation, options, { current, next: await steps.make(current), track });
+    const { admitted } = steps;
+    const outcome = await attemptUpdate(operation, options, {
+      current,
+      next: await steps.make(current),
+      track,
+      admitted,
+    });
     if ('written' in outcome) return { written: outcome.written, created: false };
     if (attempt === steps.attempts) throw conflict(kind.hub, info.name);
     current = outcome.current;
@@ -119,21 +137,28 @@ function versionOf(resourceVersion: string | undefined): number {
   }
 }
 
+interface Candidate extends Pick<UpdateSteps, 'admitted'> {
+  readonly current: CacheEntry;
+  readonly next: Draft<KubeObject>;
+  readonly track: Track;
+}
+
 type Attempt = { readonly written: Written } | { readonly current: CacheEntry | undefined };
 
 async function attemptUpdate(
   operation: Operation,
   options: WriteOptions,
-  { current, next, track }: { readonly current: CacheEntry; readonly next: Draft<KubeObject>; readonly track: Track },
+  { current, next, track, admitted }: Candidate,
 ): Promise<Attempt> {
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
   checkExpectations(operation, next, current);
   track(next, previous);
-  const admission = { operation: 'UPDATE', object: next, oldObject: previous, name: info.name } as const;
-  const attributes = admissionAttributes(operation, { ...admission, dryRun: options.dryRun, options: options.raw });
-  if (attributes) {
-    await environment.admission().admit(attributes);
+  const attributes = () => updateAttributes(operation, options, { next, previous, admitted });
+  const mutating = attributes();
+  if (mutating) {
+    await environment.admission().admit(mutating);
+    admitted?.into(mutating.object as KubeObject, next);
     kind.behaviour.defaults?.(next);
   }
   const hooks = subresource === '' ? environment.hooksOf(kind) : {};
@@ -143,7 +168,8 @@ async function attemptUpdate(
     if (kind.namespaced) next.metadata.namespace ??= info.namespace;
     prepareForUpdate(kind, next, previous, { ...strategyContext(operation), subresource });
     validateUpdate(kind, next, previous, { subresource });
-    if (attributes) await environment.admission().validate(attributes);
+    const validating = admitted ? attributes() : mutating;
+    if (validating) await environment.admission().validate(validating);
     delete next.metadata.resourceVersion;
     if (isFinished(kind, next, previous)) {
       const removed = await removeEntry(operation, current, { dryRun: options.dryRun });
@@ -165,6 +191,19 @@ async function attemptUpdate(
   } finally {
     await finish?.(kept && !options.dryRun);
   }
+}
+
+function updateAttributes(
+  operation: Operation,
+  { dryRun, raw }: WriteOptions,
+  { next, previous, admitted }: Pick<Candidate, 'next' | 'admitted'> & { readonly previous: KubeObject },
+) {
+  const { name } = operation.info;
+  const admission = { operation: 'UPDATE', name, dryRun, options: raw } as const;
+  if (!admitted) return admissionAttributes(operation, { ...admission, object: next, oldObject: previous });
+  const { kind, subresource } = admitted;
+  const parts = { object: admitted.of(next as KubeObject), oldObject: admitted.of(previous) as KubeObject };
+  return admissionAttributes({ ...operation, subresource }, { ...admission, ...parts, kind });
 }
 
 /** Whether the new object says nothing that is not there already; when its owners last wrote is not a thing to say. */

@@ -20,8 +20,6 @@ import { type ListOptions, parseListOptions } from './list-options.ts';
 import type { Operation } from './operation.ts';
 import { reachVersion } from './read.ts';
 
-/** Upstream's `--min-request-timeout`: a watch without a timeout ends after one to two times as long. */
-const minimumTimeoutSeconds = 1800;
 const bookmarkBeforeEndMs = 2000;
 
 export async function watch(operation: Operation): Promise<ApiResponse> {
@@ -112,20 +110,23 @@ function representationFor({ environment, resource, reply }: Operation): Represe
 function endInTime({ environment, request, storage }: Operation, watcher: CacheWatcher, options: ListOptions): void {
   // A version from before what is remembered ended it already.
   if (watcher.ended) return;
-  const { clock, random } = environment;
-  const seconds = options.timeoutSeconds || minimumTimeoutSeconds * (1 + random.next());
+  const { clock, watchLifetimes } = environment;
+  const lifetimeMs = watchLifetimes.lifetimeMs(options.timeoutSeconds ?? 0);
   const cancel = () => watcher.cancel();
   request.signal.addEventListener('abort', cancel, { once: true });
   const bookmarkTimer =
-    options.allowWatchBookmarks && seconds * 1000 > bookmarkBeforeEndMs
-      ? clock.after(seconds * 1000 - bookmarkBeforeEndMs, () =>
+    options.allowWatchBookmarks && lifetimeMs > bookmarkBeforeEndMs
+      ? clock.after(lifetimeMs - bookmarkBeforeEndMs, () =>
           watcher.push(watcher.representation.bookmark(storage.cache.revision)),
         )
       : undefined;
-  const endTimer = clock.after(seconds * 1000, () => watcher.end());
+  const end = () => watcher.end();
+  const endTimer = clock.after(lifetimeMs, end);
+  const forget = watchLifetimes.add(end);
   watcher.onEnd(() => {
     bookmarkTimer?.cancel();
     endTimer.cancel();
+    forget();
     request.signal.removeEventListener('abort', cancel);
   });
   if (request.signal.aborted) cancel();

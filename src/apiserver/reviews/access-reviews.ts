@@ -31,11 +31,17 @@ interface AccessSpec {
 
 const group = 'authorization.k8s.io';
 
+export type AccessReviewResource =
+  | 'subjectaccessreviews'
+  | 'localsubjectaccessreviews'
+  | 'selfsubjectaccessreviews'
+  | 'selfsubjectrulesreviews';
+
 export function accessReviewHandlers(options: {
   readonly authorizer: Authorizer;
   readonly userRules: RuleSource;
   readonly admission: () => AdmissionChain;
-}): ReadonlyMap<string, Handler> {
+}): Readonly<Record<AccessReviewResource, Handler>> {
   const { authorizer, userRules, admission } = options;
   const subject = reviewHandler<SubjectAccessReview>({
     resource: subjectAccessReviews,
@@ -89,12 +95,12 @@ export function accessReviewHandlers(options: {
       return { metadata: {}, spec: {}, status: { resourceRules, nonResourceRules, incomplete, ...evaluationError } };
     },
   });
-  return new Map([
-    [`${group}/v1/subjectaccessreviews`, subject],
-    [`${group}/v1/localsubjectaccessreviews`, local],
-    [`${group}/v1/selfsubjectaccessreviews`, self],
-    [`${group}/v1/selfsubjectrulesreviews`, rules],
-  ]);
+  return {
+    subjectaccessreviews: subject,
+    localsubjectaccessreviews: local,
+    selfsubjectaccessreviews: self,
+    selfsubjectrulesreviews: rules,
+  };
 }
 
 /** The question a review asks, as the authorizers take it. Exactly one of the two kinds of attributes is set. */

@@ -15,13 +15,11 @@ import { invalidTokenMessage } from '../authentication/token-authenticator.ts';
 import type { Handler, UserInfo } from '../request.ts';
 import { reviewHandler } from './review-handler.ts';
 
-const group = 'authentication.k8s.io';
-
 export function identityReviewHandlers(options: {
   readonly authentication: Pick<Authentication, 'tokens' | 'apiAudiences'>;
   readonly admission: () => AdmissionChain;
   readonly clock: Clock;
-}): ReadonlyMap<string, Handler> {
+}): Readonly<Record<'tokenreviews' | 'selfsubjectreviews', Handler>> {
   const { authentication, admission, clock } = options;
   const token = reviewHandler<TokenReview>({
     resource: tokenReviews,
@@ -48,10 +46,7 @@ export function identityReviewHandlers(options: {
       return { metadata: { creationTimestamp: formatTime(clock.now()) }, status: { userInfo: userOf(context.user) } };
     },
   });
-  return new Map([
-    [`${group}/v1/tokenreviews`, token],
-    [`${group}/v1/selfsubjectreviews`, self],
-  ]);
+  return { tokenreviews: token, selfsubjectreviews: self };
 }
 
 async function tokenStatus(

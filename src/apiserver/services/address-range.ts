@@ -46,8 +46,11 @@ export class AddressRange {
     );
   }
 
-  format(value: bigint): string {
-    return formatIp({ family: this.#cidr.family, value });
+  readonly format = (value: bigint): string => formatIp({ family: this.#cidr.family, value });
+
+  /** The network's own, which nobody gets. */
+  get networkAddress(): string {
+    return this.format(this.#cidr.base);
   }
 
   /** The first address, which the `kubernetes` Service has. */

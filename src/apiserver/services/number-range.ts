@@ -56,6 +56,11 @@ export class NumberRange {
     this.#taken.delete(number);
   }
 
+  /** All are free again. */
+  clear(): void {
+    this.#taken.clear();
+  }
+
   /** A free number that is not in `except`; undefined when there is none. It is not taken yet. */
   findFree(except: ReadonlySet<bigint> = new Set()): bigint | undefined {
     const border = this.first + this.#lowerBand;

@@ -1,25 +1,25 @@
 /**
  * What one write of a Service takes and gives back. Nothing is given back before the write succeeded, and what was taken is given back
- * when it fails. A dry run sees conflicts as a real write does, and takes nothing.
+ * when it fails. Of ports a dry run sees conflicts as a real write does, and takes nothing.
  */
-import { parseIp } from '../../apimachinery/addresses.ts';
-import type { AddressRange } from './address-range.ts';
 import type { NumberRange } from './number-range.ts';
 
 export class Reservation {
-  readonly #dryRun: boolean;
+  readonly dryRun: boolean;
   readonly #taken = new Map<NumberRange, Set<bigint>>();
   readonly #leaving: { readonly range: NumberRange; readonly number: bigint }[] = [];
+  readonly #addressesTaken: string[] = [];
+  readonly #addressesLeaving: string[] = [];
 
   constructor(options: { readonly dryRun: boolean }) {
-    this.#dryRun = options.dryRun;
+    this.dryRun = options.dryRun;
   }
 
   /** False when somebody has the number, this reservation included. */
   take(range: NumberRange, number: bigint): boolean {
     const own = this.#own(range);
     if (own.has(number) || range.has(number)) return false;
-    if (!this.#dryRun) range.take(number);
+    if (!this.dryRun) range.take(number);
     own.add(number);
     return true;
   }
@@ -36,10 +36,21 @@ export class Reservation {
     this.#leaving.push({ range, number });
   }
 
-  finish(kept: boolean): void {
-    if (this.#dryRun) return;
+  /** Remembers an address that was taken for this write. */
+  tookAddress(address: string): void {
+    this.#addressesTaken.push(address);
+  }
+
+  releaseAddressLater(address: string): void {
+    this.#addressesLeaving.push(address);
+  }
+
+  /** Returns the addresses that are to be given back now. */
+  finish(kept: boolean): readonly string[] {
+    if (this.dryRun) return [];
     if (kept) for (const { range, number } of this.#leaving) range.release(number);
     else for (const [range, numbers] of this.#taken) for (const number of numbers) range.release(number);
+    return kept ? this.#addressesLeaving : this.#addressesTaken;
   }
 
   #own(range: NumberRange): Set<bigint> {
@@ -47,10 +58,4 @@ export class Reservation {
     this.#taken.set(range, own);
     return own;
   }
-}
-
-/** The number of an address in its range; undefined when the text is not an address of the range. */
-export function numberOf(range: AddressRange | undefined, text: string): bigint | undefined {
-  const address = parseIp(text);
-  return address && range?.covers(address) ? address.value : undefined;
 }

@@ -4,11 +4,12 @@ import type { Draft } from '../../apimachinery/meta.ts';
 import type { ResourceHooks } from '../registry/resource-hooks.ts';
 import type { ServiceAllocator } from './service-allocator.ts';
 
-export function serviceHooks(allocator: ServiceAllocator): ResourceHooks {
+/** `allocator` resolves with the same one each time; it is asked for when the first Service comes. */
+export function serviceHooks(allocator: () => Promise<ServiceAllocator>): ResourceHooks {
   return {
-    beginCreate: (object, context) => allocator.allocate(object as Draft<Service>, undefined, context),
-    beginUpdate: (object, previous, context) =>
-      allocator.allocate(object as Draft<Service>, previous as Service, context),
-    afterDelete: (object) => allocator.release(object as Service),
+    beginCreate: async (object, context) => (await allocator()).allocate(object as Draft<Service>, undefined, context),
+    beginUpdate: async (object, previous, context) =>
+      (await allocator()).allocate(object as Draft<Service>, previous as Service, context),
+    afterDelete: async (object) => (await allocator()).release(object as Service),
   };
 }

@@ -1,18 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Service, services } from '../../api/gen/core-v1.ts';
+import { ipAddresses, type ServiceCIDR, serviceCIDRs } from '../../api/gen/networking-v1.ts';
 import { type Draft, draft } from '../../apimachinery/meta.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { addressObject } from './address-object.ts';
 import { AddressRange } from './address-range.ts';
 import { lowerBandOf, NumberRange } from './number-range.ts';
 import { ServiceAllocator } from './service-allocator.ts';
 
-function allocatorOf(cidrs: readonly string[] = ['10.0.0.0/24'], stored: readonly Service[] = []) {
-  const cluster = new FakeCluster();
+function allocatorOf(
+  cidrs: readonly string[] = ['10.0.0.0/24'],
+  stored: readonly Service[] = [],
+  cluster = new FakeCluster(),
+) {
   cluster.add(services, ...stored);
+  cluster.add(serviceCIDRs, readyRange('kubernetes', cidrs));
   return new ServiceAllocator({ client: cluster.client, random: seededRandom(1), log: silentLog, serviceCidrs: cidrs });
+}
+
+function readyRange(name: string, cidrs: readonly string[]): ServiceCIDR {
+  const lastTransitionTime = '2026-01-01T00:00:00Z';
+  const ready = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime };
+  return { metadata: { name }, spec: { cidrs }, status: { conditions: [ready] } };
 }
 
 const service = (spec: Service['spec'] = {}, name = 's'): Service => ({
@@ -23,13 +35,13 @@ const service = (spec: Service['spec'] = {}, name = 's'): Service => ({
 /** What is stored after a successful write. */
 async function created(allocator: ServiceAllocator, object: Service): Promise<Service> {
   const next = draft(object) as Draft<Service>;
-  (await allocator.allocate(next, undefined, { dryRun: false }))(true);
+  await (await allocator.allocate(next, undefined, { dryRun: false }))(true);
   return next as Service;
 }
 
 async function updated(allocator: ServiceAllocator, object: Service, previous: Service): Promise<Service> {
   const next = draft(object) as Draft<Service>;
-  (await allocator.allocate(next, previous, { dryRun: false }))(true);
+  await (await allocator.allocate(next, previous, { dryRun: false }))(true);
   return next as Service;
 }
 
@@ -108,21 +120,63 @@ describe('Cluster IPs', () => {
   it('are given back when the write fails, and when the service goes', async () => {
     const allocator = allocatorOf();
     const wanted = service({ clusterIP: '10.0.0.10' });
-    (await allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: false }))(false);
+    await (await allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: false }))(false);
     const stored = await created(allocator, wanted);
-    allocator.release(stored);
+    await allocator.release(stored);
     assert.equal((await created(allocator, wanted)).spec.clusterIP, '10.0.0.10');
   });
 
-  it('are not taken by a dry run, which sees conflicts', async () => {
+  it("are not taken by a dry run, which shows the network's own where any would do", async () => {
     const allocator = allocatorOf();
+    const tried = draft(service()) as Draft<Service>;
+    await (await allocator.allocate(tried, undefined, { dryRun: true }))(true);
+    assert.equal(tried.spec.clusterIP, '10.0.0.0');
     const wanted = service({ clusterIP: '10.0.0.10' });
-    (await allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true }))(true);
-    await created(allocator, wanted);
+    await (await allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true }))(true);
+    assert.equal((await created(allocator, wanted)).spec.clusterIP, '10.0.0.10');
+  });
+
+  it('are objects that name their Service', async () => {
+    const cluster = new FakeCluster();
+    const allocator = allocatorOf(['10.0.0.0/24'], [], cluster);
+    const stored = await created(allocator, service({ clusterIP: '10.0.0.10' }));
+    const labels = {
+      'ipaddress.kubernetes.io/ip-family': 'IPv4',
+      'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+    };
+    const address = cluster.get(ipAddresses, '10.0.0.10');
+    assert.deepEqual(address?.metadata.labels, labels);
+    assert.deepEqual(address?.spec.parentRef, { group: '', resource: 'services', namespace: 'a', name: 's' });
+    await allocator.release(stored);
+    assert.equal(cluster.get(ipAddresses, '10.0.0.10'), undefined);
+  });
+
+  it('are taken from any range that is ready, and from none that is going', async () => {
+    const cluster = new FakeCluster();
+    const allocator = allocatorOf(['10.0.0.0/30'], [], cluster);
+    await created(allocator, service());
+    await created(allocator, service());
+    const going = readyRange('going', ['10.2.0.0/24']);
+    cluster.add(serviceCIDRs, readyRange('more', ['10.1.0.0/24']), {
+      ...going,
+      metadata: { name: 'going', deletionTimestamp: '2026-01-01T00:00:00Z' },
+    });
+    assert.match((await created(allocator, service())).spec.clusterIP!, /^10\.1\.0\./);
     assert.match(
-      await messageOf(allocator.allocate(draft(wanted) as Draft<Service>, undefined, { dryRun: true })),
-      /provided IP is already allocated$/,
+      await messageOf(created(allocator, service({ clusterIP: '10.2.0.9' }))),
+      /the provided network does not match the current range$/,
     );
+  });
+
+  it('that another server gave away or gave back meanwhile are noticed', async () => {
+    const cluster = new FakeCluster();
+    const [here, there] = [0, 1].map(() => allocatorOf(['10.0.0.0/29'], [], cluster));
+    const stored: Service[] = [];
+    for (let i = 0; i < 3; i++)
+      for (const allocator of [here!, there!]) stored.push(await created(allocator, service()));
+    assert.equal(new Set(stored.map(({ spec }) => spec.clusterIP)).size, 6);
+    await there!.release(stored[0]!);
+    assert.equal((await created(here!, service())).spec.clusterIP, stored[0]!.spec.clusterIP);
   });
 
   it('of stored services are known after a restart', async () => {
@@ -130,7 +184,9 @@ describe('Cluster IPs', () => {
       { clusterIP: '10.0.0.10', clusterIPs: ['10.0.0.10'], type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] },
       'old',
     );
-    const allocator = allocatorOf(['10.0.0.0/24'], [stored]);
+    const cluster = new FakeCluster();
+    cluster.add(ipAddresses, addressObject('10.0.0.10', stored));
+    const allocator = allocatorOf(['10.0.0.0/24'], [stored], cluster);
     assert.match(
       await messageOf(created(allocator, service({ clusterIP: '10.0.0.10' }))),
       /provided IP is already allocated$/,

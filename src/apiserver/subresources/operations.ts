@@ -1,18 +1,25 @@
 /** Subresources that are more than a part of their object, by `group/version/resource/subresource` and verb. */
+import { onFirstCall } from '../../base/lazy-module.ts';
 import type { OperationHandler } from '../registry/dispatch.ts';
-import { bindPod } from './binding.ts';
-import { evictPod } from './eviction.ts';
-import { scaleVerbs, workloadScale } from './scale.ts';
 
 type Verbs = Readonly<Record<string, OperationHandler>>;
 
-const scaleOf = (resource: string): Verbs => ({ ...scaleVerbs(workloadScale(resource)) });
+const scaleOf = (resource: string): Verbs => {
+  const verb = (name: 'get' | 'update' | 'patch') =>
+    onFirstCall(async () => {
+      const { scaleVerbs, workloadScale } = await import('./scale.ts');
+      return scaleVerbs(workloadScale(resource))[name];
+    });
+  return { get: verb('get'), update: verb('update'), patch: verb('patch') };
+};
+const binding: Verbs = { create: onFirstCall(async () => (await import('./binding.ts')).bindPod) };
+const eviction: Verbs = { create: onFirstCall(async () => (await import('./eviction.ts')).evictPod) };
 
 export const builtinOperations: ReadonlyMap<string, Verbs> = new Map([
   ['apps/v1/deployments/scale', scaleOf('deployments')],
   ['apps/v1/replicasets/scale', scaleOf('replicasets')],
   ['apps/v1/statefulsets/scale', scaleOf('statefulsets')],
   ['/v1/replicationcontrollers/scale', scaleOf('replicationcontrollers')],
-  ['/v1/pods/binding', { create: bindPod }],
-  ['/v1/pods/eviction', { create: evictPod }],
+  ['/v1/pods/binding', binding],
+  ['/v1/pods/eviction', eviction],
 ]);

@@ -14,12 +14,12 @@ import { tableCodec } from '../encoding/resource-codec.ts';
 import { applyObject, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
+import type { OperationHandler } from '../registry/dispatch.ts';
 import { copyObject, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
-import { updateObject } from '../registry/update.ts';
+import { type AdmittedPart, updateObject } from '../registry/update.ts';
 import { applyPatchType, parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
-import type { OperationHandler } from '../registry/dispatch.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 
@@ -76,7 +76,8 @@ async function updateScale(operation: Operation, scalable: Scalable): Promise<Ap
 }
 
 async function patchScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
-  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType) return applyScale(operation, scalable);
+  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType)
+    return applyScale(operation, scalable);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const { fieldValidation } = options;
   const apply = await readPatch(operation.request, { codec: tableCodec(scaleKind), fieldValidation });
@@ -108,7 +109,10 @@ async function applyScale(operation: Operation, scalable: Scalable): Promise<Api
   const replicas = scale.spec?.replicas ?? 0;
   validateScale({ metadata: config.metadata, spec: { replicas } });
   scalable.write(config, replicas);
-  const { written } = await applyObject(operation, config, options, { strategies: '' });
+  const { written } = await applyObject(operation, config, options, {
+    strategies: '',
+    admitted: admittedScale(operation, scalable),
+  });
   return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, { warnings });
 }
 
@@ -122,6 +126,7 @@ async function writeScale(
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
     track: trackUpdate(operation, options),
+    admitted: admittedScale(operation, scalable),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
@@ -136,6 +141,18 @@ async function writeScale(
   return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, {
     warnings: operation.warnings,
   });
+}
+
+/** Admission is asked about the Scale, as the client sent it. */
+function admittedScale(operation: Operation, scalable: Scalable): AdmittedPart {
+  return {
+    kind: scaleKind,
+    subresource: operation.subresource,
+    of: (object) => scaleOf(scalable, object) as Draft<Scale> as Draft<KubeObject>,
+    into(scale, object) {
+      scalable.write(object, (scale as Scale).spec.replicas ?? 0);
+    },
+  };
 }
 
 export function writtenObject(written: Written): KubeObject {

@@ -15,6 +15,7 @@ function watcher(): CacheWatcher {
     selection: { labels: everything, fields: everyField },
     representation: { frame: () => frame(0), error: (status) => plainFrame('ERROR', status), bookmark: () => frame(0) },
     wantsBookmarks: false,
+    sent: { frames: 0 },
     delivery: new Delivery(new FakeClock(), silentLog),
   });
 }

@@ -17,6 +17,8 @@ export interface CacheWatcherOptions {
   readonly representation: Representation;
   readonly wantsBookmarks: boolean;
   readonly delivery: Delivery;
+  /** Frames that went to readers, of all watchers that share it. */
+  readonly sent: { frames: number };
 }
 
 /** Where frames go. */
@@ -37,6 +39,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
   readonly representation: Representation;
   readonly wantsBookmarks: boolean;
   readonly #delivery: Delivery;
+  readonly #sent: { frames: number };
   readonly #endCallbacks: (() => void)[] = [];
   #initial: readonly CacheEntry[] = [];
   #initialNext = 0;
@@ -52,6 +55,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     this.representation = options.representation;
     this.wantsBookmarks = options.wantsBookmarks;
     this.#delivery = options.delivery;
+    this.#sent = options.sent;
   }
 
   get ended(): boolean {
@@ -122,7 +126,10 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
   async takeBatch(): Promise<readonly WatchFrame[] | undefined> {
     for (;;) {
       const batch = this.#take();
-      if (batch && batch.length > 0) return batch;
+      if (batch && batch.length > 0) {
+        this.#sent.frames += batch.length;
+        return batch;
+      }
       if (!batch && this.#ended) return undefined;
       if (batch) this.#schedule();
       await new Promise<void>((resolve) => {
@@ -155,6 +162,7 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     if (!sink || this.#sinkIsBusy) return;
     for (let batch = this.#take(); batch; batch = this.#take()) {
       const busy = batch.length > 0 ? sink.write(batch) : undefined;
+      this.#sent.frames += batch.length;
       if (!busy && this.#initial.length === 0) continue;
       if (!busy) return this.#schedule();
       this.#sinkIsBusy = true;

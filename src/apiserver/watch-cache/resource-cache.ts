@@ -43,6 +43,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   readonly #options: ResourceCacheOptions<V>;
   readonly #context: EntryContext<V>;
   readonly #watchers: WatcherIndex;
+  /** Frames told to watchers so far. */
+  readonly sent = { frames: 0 };
   /** Objects of writes under way, by the stored value: they spare the decoding of what was just encoded. */
   readonly #lent = new Map<V, KubeObject>();
   #entries = new SortedMap<CacheEntry<V>>();
@@ -134,8 +136,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   }
 
   /** Live from now on; call `begin` or `replay` before anything else happens. */
-  watch(options: Omit<CacheWatcherOptions, 'delivery'>): CacheWatcher {
-    const watcher = new CacheWatcher({ ...options, delivery: this.#options.delivery });
+  watch(options: Omit<CacheWatcherOptions, 'delivery' | 'sent'>): CacheWatcher {
+    const watcher = new CacheWatcher({ ...options, delivery: this.#options.delivery, sent: this.sent });
     watcher.onEnd(() => this.#watchers.remove(watcher));
     this.#watchers.add(watcher);
     if (watcher.wantsBookmarks) this.#armBookmarks();

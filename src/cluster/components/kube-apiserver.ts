@@ -3,6 +3,7 @@
  * yet).
  */
 import { isIp } from '../../apimachinery/addresses.ts';
+import type { Auditor } from '../../apiserver/audit/auditor.ts';
 import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
@@ -11,6 +12,7 @@ import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
+import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -37,13 +39,14 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
   const options = optionsFrom(given, environment);
+  const auditor = await auditorOf(given, environment);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
     throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
   });
   try {
-    const server = await startApiServer({ ...options, store: { kind: 'bytes', store }, clock, random, log });
+    const server = await startApiServer({ ...options, auditor, store: { kind: 'bytes', store }, clock, random, log });
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -53,8 +56,17 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   } catch (error) {
     throw listenProblem(error);
   } finally {
+    await auditor?.close();
     await store.close();
   }
+}
+
+/** Loaded only by those who audit. */
+async function auditorOf(given: GivenFlags, environment: ComponentEnvironment): Promise<Auditor | undefined> {
+  const flagNames = ['audit-policy-file', 'audit-log-path', 'audit-webhook-config-file'];
+  if (!flagNames.some((name) => given.isGiven(name))) return undefined;
+  const { auditorFrom } = await import('./audit.ts');
+  return auditorFrom(given, environment);
 }
 
 function listenProblem(error: unknown): unknown {
@@ -100,6 +112,15 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       readOnly: given.number('max-requests-inflight'),
       mutating: given.number('max-mutating-requests-inflight'),
     },
+    priorityAndFairness: given.flag('enable-priority-and-fairness'),
+    requestTimeoutMs: given.milliseconds('request-timeout'),
+    minRequestTimeoutSeconds: given.number('min-request-timeout'),
+    goawayChance: given.number('goaway-chance'),
+    shutdown: {
+      delayMs: given.milliseconds('shutdown-delay-duration'),
+      watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
+      sendRetryAfter: given.flag('shutdown-send-retry-after'),
+    },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
     kubelet: {
       ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
@@ -108,6 +129,7 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       port: given.number('kubelet-port'),
     },
     hostname: environment.machine.nodeName,
+    components: localPortChecks(environment.clock),
   };
 }
 
@@ -163,7 +185,21 @@ function trustFrom(
     serving: { certificatePem: certificate, keyPem: key },
     tokens,
     issuer,
-    frontProxyCaPem: readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file')),
+    requestHeader: requestHeaderFrom(given),
+  };
+}
+
+/** Absent without `--requestheader-client-ca-file`: then no proxy is believed. */
+function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
+  const ca = readOptionalPem('--requestheader-client-ca-file', given.text('requestheader-client-ca-file'));
+  if (ca === undefined) return undefined;
+  return {
+    ca: () => ca,
+    allowedNames: given.list('requestheader-allowed-names'),
+    usernameHeaders: given.list('requestheader-username-headers'),
+    uidHeaders: given.list('requestheader-uid-headers'),
+    groupHeaders: given.list('requestheader-group-headers'),
+    extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
 }
 

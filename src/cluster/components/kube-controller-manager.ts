@@ -2,13 +2,12 @@
 import { serviceAccounts } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
+import { runControllerManager, unknownControllers } from '../../controllers/controllers.ts';
 import {
   type ControllerManagerOptions,
   controllerManagerFlags,
   controllerManagerOptions,
-  runControllerManager,
-  unknownControllers,
-} from '../../controllers/controllers.ts';
+} from '../../controllers/options.ts';
 import { type CertificateAuthority, loadCertificateAuthority } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Node, nodes } from '../../api/gen/core-v1.ts';
+import { serviceCIDRs } from '../../api/gen/networking-v1.ts';
 import { cidrContains, parseCidr, parseIp } from '../../apimachinery/addresses.ts';
 import { formatTime, parseDuration } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
@@ -10,7 +11,7 @@ import type { Client } from '../../client/client.ts';
 import { flags as proxyFlags } from '../../proxy/gen/flags.ts';
 import { nftKernel } from '../../proxy/nft-kernel.ts';
 import { type ProxyOptions, removeTables, runProxy } from '../../proxy/proxy.ts';
-import { componentContext } from '../../reconcile/component.ts';
+import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { CommandError } from '../command-error.ts';
 import { nodeNameOf } from '../machine.ts';
 import { findProgram } from '../requirements.ts';
@@ -71,16 +72,51 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     ...splitHostPort(settings.metricsBindAddress),
     paths: { '/healthz': alwaysOk, '/proxyMode': () => ({ healthy: true, text: 'nftables' }) },
   });
-  await runProxy(componentContext({ client: connection.client, clock, random, log, signal }), {
-    kernel,
-    node: { name: nodeName, zone: node.metadata.labels?.['topology.kubernetes.io/zone'] },
-    families: families(settings, node),
-    minSyncPeriodMs: settings.minSyncPeriodMs,
-    syncPeriodMs: settings.syncPeriodMs,
-    onSynced() {
-      syncedMs = clock.now();
-    },
-  });
+  const context = componentContext({ client: connection.client, clock, random, log, signal });
+  await withServiceCidrs(context, (serviceCidrs, inForce) =>
+    runProxy(
+      { ...context, signal: inForce },
+      {
+        kernel,
+        node: { name: nodeName, zone: node.metadata.labels?.['topology.kubernetes.io/zone'] },
+        families: families(settings, node, serviceCidrs),
+        minSyncPeriodMs: settings.minSyncPeriodMs,
+        syncPeriodMs: settings.syncPeriodMs,
+        onSynced() {
+          syncedMs = clock.now();
+        },
+      },
+    ),
+  );
+}
+
+/**
+ * Runs `work` with the ranges that Services have, and anew when ranges come or go: they stand in the part of the tables that is only written
+ * as a whole.
+ */
+export async function withServiceCidrs(
+  { informers, signal }: Pick<ComponentContext, 'informers' | 'signal'>,
+  work: (cidrs: readonly string[], inForce: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const informer = informers.of(serviceCIDRs);
+  const current = () => [...new Set(informer.list().flatMap(({ spec }) => spec?.cidrs ?? []))].sort();
+  let cidrs: readonly string[] = [];
+  let change = new AbortController();
+  const look = () => {
+    if (String(current()) !== String(cidrs)) change.abort();
+  };
+  const registration = informer.onChange({ added: look, updated: look, deleted: look });
+  try {
+    await informer.whenSynced(signal);
+    while (!signal.aborted) {
+      cidrs = current();
+      change = new AbortController();
+      await work(cidrs, AbortSignal.any([signal, change.signal]));
+      if (!change.signal.aborted) return;
+    }
+  } finally {
+    registration.remove();
+  }
 }
 
 function healthPage(syncedMs: number, nowMs: number) {
@@ -143,7 +179,7 @@ async function nodeNamed(name: string, client: Client, { clock, log, signal }: C
   }
 }
 
-function families(settings: ProxySettings, node: Node): ProxyOptions['families'] {
+function families(settings: ProxySettings, node: Node, serviceCidrs: readonly string[]): ProxyOptions['families'] {
   const addresses = (node.status?.addresses ?? [])
     .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
     .map(({ address }) => address);
@@ -158,7 +194,7 @@ function families(settings: ProxySettings, node: Node): ProxyOptions['families']
       return {
         family,
         clusterCidrs: ofFamily(podCidrs),
-        serviceCidrs: [],
+        serviceCidrs: ofFamily(serviceCidrs),
         nodeIps: ofFamily(nodeIps),
         masqueradeAll: settings.masqueradeAll,
         masqueradeBit: settings.masqueradeBit,

@@ -15,8 +15,9 @@ import {
 } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { type Controller, createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
+import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
 import { semanticEqual } from '../shared/semantic-equal.ts';
 import {
@@ -31,6 +32,7 @@ import { watchServicePods } from '../shared/service-watch.ts';
 import { planSubsets } from './subsets.ts';
 
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';
+const electionAnnotation = 'control-plane.alpha.kubernetes.io/leader';
 const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity';
 
 export interface EndpointsControllerOptions {
@@ -57,8 +59,8 @@ export async function runEndpointsController(
     async reconcile(key: string) {
       const service = allServices.get(key);
       if (!service) {
-        written.delete(key);
-        if (all.get(key)) await remove(client, key);
+        const made = written.delete(key);
+        if (made || all.get(key)) await remove(client, key);
         return undefined;
       }
       if (!selectsPods(service)) return undefined;
@@ -78,10 +80,34 @@ export async function runEndpointsController(
   });
 
   controller.watch(allServices);
-  controller.watch(all);
-  all.onChange({ deleted: (gone) => void written.delete(keyOf(gone)) });
+  all.onChange({
+    deleted(gone) {
+      written.delete(keyOf(gone));
+      controller.enqueue(keyOf(gone));
+    },
+  });
   watchServicePods(controller, allServices, allPods, endpointsChanged);
-  await controller.run();
+  await Promise.all([controller.run(), enqueueLeftovers(context, all, controller)]);
+}
+
+/**
+ * What outlived its Service while no controller ran goes now. Objects without Service that are made later stay: they are somebody's own,
+ * and so are the records of elections of old.
+ */
+async function enqueueLeftovers(
+  { signal }: ComponentContext,
+  all: Informer<Endpoints>,
+  controller: Controller,
+): Promise<void> {
+  try {
+    await all.whenSynced(signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  for (const object of all.list()) {
+    if (object.metadata.annotations?.[electionAnnotation] === undefined) controller.enqueue(keyOf(object));
+  }
 }
 
 async function remove(client: Client, key: string): Promise<void> {

@@ -2,7 +2,10 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import type { ServiceError } from '@grpc/grpc-js';
+import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
+import { grpcErrorText } from '../grpc-error.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
 const maxBodyBytes = 10 * 1024;
@@ -74,20 +77,13 @@ export class LinuxProber implements NetworkProber {
     signal: AbortSignal,
   ): Promise<ProbeOutcome> {
     const limit = this.#limit(timeoutMs, signal);
+    const within = formatDuration(timeoutMs);
     try {
       const status = await grpcHealth(address(host, port), service, limit.signal);
-      if (status === 1) return { result: 'success', output: 'service is healthy' };
+      if (status === 1) return { result: 'success', output: 'service healthy' };
       return { result: 'failure', output: `service unhealthy (responded with "${servingStatuses[status] ?? status}")` };
     } catch (error) {
-      if (limit.timedOut())
-        return {
-          result: 'failure',
-          output: `timeout: failed to connect service ${JSON.stringify(address(host, port))} within ${timeoutMs / 1000}s: context deadline exceeded`,
-        };
-      return {
-        result: 'failure',
-        output: `error: health rpc probe failed: ${error instanceof Error ? error.message : String(error)}`,
-      };
+      return { result: 'failure', output: grpcProblem(error, address(host, port), within) };
     } finally {
       limit.end();
     }
@@ -159,11 +155,35 @@ function get(url: URL, target: HttpTarget, signal: AbortSignal): Promise<Answer>
 
 const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
+/** The connection was not there in time. Until then it is tried again, so a refused one is not told apart. */
+class NotConnected extends Error {
+  override readonly name = 'NotConnected';
+}
+
+function grpcProblem(error: unknown, target: string, within: string): string {
+  if (error instanceof NotConnected) {
+    return `timeout: failed to connect service ${JSON.stringify(target)} within ${within}: context deadline exceeded`;
+  }
+  const failure = error as ServiceError;
+  // Unimplemented; and Cancelled, which is how our own limit ends a call.
+  if (failure.code === 12) {
+    return `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${failure.details}`;
+  }
+  if (failure.code === 1) return `timeout: health rpc did not complete within ${within}`;
+  return `error: health rpc probe failed: ${grpcErrorText(failure, target)}`;
+}
+
 /** `grpc.health.v1.Health/Check`: the request's only field is the service, the answer's the status. */
 async function grpcHealth(target: string, service: string, signal: AbortSignal): Promise<number> {
   const grpc = await import('@grpc/grpc-js');
   const client = new grpc.Client(target, grpc.credentials.createInsecure());
   try {
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = () => reject(new NotConnected());
+      if (signal.aborted) return giveUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      client.waitForReady(Number.POSITIVE_INFINITY, (error) => (error ? giveUp() : resolve()));
+    });
     return await new Promise<number>((resolve, reject) => {
       const encode = (name: string) =>
         name === ''

@@ -2,8 +2,9 @@
  * CustomResourceDefinitions: names, versions, and which of them is stored. The list of versions that objects were ever stored in
  * only grows here. Schemas are judged by who serves the resources.
  */
-import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
+
 import { withCondition } from '../../../apimachinery/conditions.ts';
+import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { dns1035Label, dns1123Subdomain } from '../../../apimachinery/names.ts';
 import { fillAbsent, fillEmpty, partOf } from '../../defaulting.ts';
@@ -34,7 +35,10 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
   },
   beginDeletion(definition, now) {
     const { metadata } = definition;
-    metadata.finalizers = [...(metadata.finalizers ?? []).filter((name) => name !== cleanupFinalizer), cleanupFinalizer];
+    metadata.finalizers = [
+      ...(metadata.finalizers ?? []).filter((name) => name !== cleanupFinalizer),
+      cleanupFinalizer,
+    ];
     const status = partOf(definition, 'status');
     const condition = {
       type: 'Terminating',

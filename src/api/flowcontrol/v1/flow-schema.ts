@@ -3,15 +3,16 @@ import { type FieldError, invalid, notSupported, path, required } from '../../..
 import { dns1123Subdomain } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { fillEmpty, partOf } from '../../defaulting.ts';
+import { semanticallyEqual } from '../../equality.ts';
 import { type FlowSchema, type FlowSchemaSpec, flowSchemas } from '../../gen/flowcontrol-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { keepMetadata, statusKeepsMetadata } from '../../strategy.ts';
 import { refused, shown } from '../../validation.ts';
 import { validateConditionTypes } from './condition-types.ts';
 import { validateRules } from './flow-rule-validation.ts';
+import { exemptName, mandatorySchemaSpec } from './mandatory.ts';
 
 const precedence = { default: 1000, most: 10_000, exempt: 1 } as const;
-const exemptName = 'exempt';
 const distinguishers = ['ByNamespace', 'ByUser'];
 
 export const flowSchemaBehaviour: KindBehaviour<FlowSchema> = {
@@ -54,8 +55,15 @@ function validate({ metadata, spec, status }: FlowSchema): FieldError[] {
     ...validatePrecedence(metadata.name ?? '', spec),
     ...validateReferences(spec),
     ...(spec.rules ?? []).flatMap((rule, index) => validateRules(path('spec', 'rules').index(index), rule)),
+    ...validateMandatory(metadata.name ?? '', spec),
     ...validateConditionTypes(status),
   ];
+}
+
+function validateMandatory(name: string, spec: FlowSchemaSpec): FieldError[] {
+  const fixed = mandatorySchemaSpec(name);
+  if (!fixed || semanticallyEqual(spec, fixed)) return [];
+  return [invalid(path('spec'), spec, `spec of '${name}' must equal the fixed value`)];
 }
 
 function validatePrecedence(name: string, { matchingPrecedence: value = 0 }: FlowSchemaSpec): FieldError[] {

@@ -10,17 +10,20 @@ import {
 } from '../../../apimachinery/field-error.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { fillAbsent, fillEmpty, partOf } from '../../defaulting.ts';
+import { semanticallyEqual } from '../../equality.ts';
 import {
   type ExemptPriorityLevelConfiguration,
   type LimitedPriorityLevelConfiguration,
   type LimitResponse,
   type PriorityLevelConfiguration,
+  type PriorityLevelConfigurationSpec,
   priorityLevelConfigurations,
   type QueuingConfiguration,
 } from '../../gen/flowcontrol-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { validateConditionTypes } from './condition-types.ts';
 import { flowSchemaBehaviour } from './flow-schema.ts';
+import { exemptName, mandatoryLevelSpec } from './mandatory.ts';
 
 const mostQueues = 10_000_000;
 /** A request's hand of queues is dealt from a hash of this many bits. */
@@ -70,7 +73,7 @@ function validate({ metadata, spec, status }: PriorityLevelConfiguration): Field
   const at = path('spec');
   const { type = '', limited, exempt } = spec;
   const errors: FieldError[] = [];
-  if ((metadata.name === 'exempt') !== (type === 'Exempt')) {
+  if ((metadata.name === exemptName) !== (type === 'Exempt')) {
     errors.push(invalid(at.child('type'), type, "must be 'Exempt' if and only if `name` is 'exempt'"));
   }
   if (type === 'Exempt') {
@@ -81,7 +84,17 @@ function validate({ metadata, spec, status }: PriorityLevelConfiguration): Field
     if (limited) errors.push(...validateLimited(at.child('limited'), limited));
     else errors.push(required(at.child('limited'), 'must not be empty when type is Limited'));
   } else errors.push(notSupported(at.child('type'), type, ['Exempt', 'Limited']));
-  return [...errors, ...validateConditionTypes(status)];
+  return [...errors, ...validateMandatory(metadata.name ?? '', spec), ...validateConditionTypes(status)];
+}
+
+/** Of `exempt` only what stands in `spec.exempt` may be changed. */
+function validateMandatory(name: string, spec: PriorityLevelConfigurationSpec): FieldError[] {
+  const fixed = mandatoryLevelSpec(name);
+  if (!fixed) return [];
+  const free = name === exemptName;
+  if (semanticallyEqual(free ? { ...spec, exempt: fixed.exempt } : spec, fixed)) return [];
+  const saveFree = free ? " except the 'spec.exempt' field" : '';
+  return [invalid(path('spec'), spec, `spec of '${name}'${saveFree} must equal the fixed value`)];
 }
 
 function validateShares(at: FieldPath, level: ExemptPriorityLevelConfiguration): FieldError[] {

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { deployments } from '../../../api/gen/apps-v1.ts';
 import { namespaces, type Pod, pods } from '../../../api/gen/core-v1.ts';
 import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixture.ts';
-import { policyOf, violations } from '../pod-security/policy.ts';
+import { policyOf } from '../pod-security/policy.ts';
+import { violations } from '../pod-security/violations.ts';
 import { podSecurity } from './pod-security.ts';
 
 const restrictedContext = {

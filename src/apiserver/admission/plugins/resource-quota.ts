@@ -3,16 +3,15 @@
  * whoever waits while a write of the quotas is under way goes into the next one, so the cost is one write for many requests. The write
  * is a compare-and-set, so several API servers can charge the same quota.
  */
-import { type ResourceQuota, resourceQuotas } from '../../../api/gen/core-v1.ts';
+import { type Pod, type ResourceQuota, resourceQuotas } from '../../../api/gen/core-v1.ts';
 import { keyOf } from '../../../apimachinery/meta.ts';
-import { groupResource } from '../../../apimachinery/resource.ts';
+import { type GroupVersionResource, groupResource } from '../../../apimachinery/resource.ts';
 import { compareResourceVersions } from '../../../apimachinery/resource-version.ts';
 import { internalError } from '../../../apimachinery/status.ts';
 import { withTimeout } from '../../../base/clock.ts';
+import { onFirstCall } from '../../../base/lazy-module.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { type PluginContext, whenReady } from '../plugin-context.ts';
-import { chargeQuotas } from '../quota/quota-check.ts';
-import { isCountedOnUpdate } from '../quota/usage.ts';
 
 const ignored: ReadonlySet<string> = new Set([
   'bindings',
@@ -26,6 +25,8 @@ const ignored: ReadonlySet<string> = new Set([
   'localsubjectaccessreviews.authorization.k8s.io',
   'selfsubjectrulesreviews.authorization.k8s.io',
 ]);
+/** The rules of counting, which a cluster without quotas does without. */
+const chargeQuotas = onFirstCall(async () => (await import('../quota/quota-check.ts')).chargeQuotas);
 const waitMs = 10_000;
 const cacheEntries = 100;
 const retries = 3;
@@ -98,7 +99,7 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
     const pending: Waiter[] = [];
     for (const waiter of round) {
       try {
-        const next = chargeQuotas(charged, waiter.attributes, context.clock.now());
+        const next = await chargeQuotas(charged, waiter.attributes, context.clock.now());
         if (waiter.attributes.dryRun || next.every((quota, i) => quota === charged[i])) waiter.resolve();
         else {
           pending.push(waiter);
@@ -141,5 +142,27 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
     const own = written.get(keyOf(quota));
     if (!own || own.metadata.uid !== quota.metadata.uid) return quota;
     return compareResourceVersions(own.metadata.resourceVersion, quota.metadata.resourceVersion) > 0 ? own : quota;
+  }
+}
+
+/** Whether an update of such an object can change what it takes. */
+function isCountedOnUpdate(
+  resource: GroupVersionResource,
+  subresource: string,
+  object: unknown,
+  oldObject: unknown,
+): boolean {
+  if (resource.group !== '') return false;
+  switch (`${resource.resource}/${subresource}`) {
+    case 'pods/resize':
+    case 'services/':
+    case 'persistentvolumeclaims/':
+      return true;
+    case 'pods/': {
+      const terminating = (pod: unknown) => ((pod as Pod).spec.activeDeadlineSeconds ?? -1) >= 0;
+      return terminating(object) !== terminating(oldObject);
+    }
+    default:
+      return false;
   }
 }

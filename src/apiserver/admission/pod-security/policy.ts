@@ -1,7 +1,5 @@
-/** Which level and version of the standards a namespace asks for by its labels, and whether a Pod keeps to it. */
+/** Which level and version of the standards a namespace asks for by its labels. */
 import { type FieldError, invalid as invalidValue, path } from '../../../apimachinery/field-error.ts';
-import { podSecurityChecks } from './checks.ts';
-import type { PodLike } from './pod-view.ts';
 
 export type Level = 'privileged' | 'baseline' | 'restricted';
 
@@ -54,18 +52,6 @@ export function policyOf(labels: Readonly<Record<string, string>> | undefined): 
 /** `baseline:latest`, `restricted:v1.28` */
 export function policyText({ level, minor }: LevelVersion): string {
   return `${level}:${minor === latest ? 'latest' : `v1.${minor}`}`;
-}
-
-/** Everything a Pod does against the policy, as one text; undefined when nothing. */
-export function violations(pod: PodLike, { level, minor }: LevelVersion): string | undefined {
-  if (level === 'privileged') return undefined;
-  const held = podSecurityChecks.filter(
-    (check) => check.since <= minor && (check.level === 'baseline' || level === 'restricted'),
-  );
-  const replaced = new Set(held.flatMap((check) => check.replaces ?? []));
-  const findings = held.filter((check) => !replaced.has(check.id)).flatMap((check) => check.run(pod, minor) ?? []);
-  if (findings.length === 0) return undefined;
-  return findings.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 }
 
 export function isStricter(a: LevelVersion, b: LevelVersion): boolean {

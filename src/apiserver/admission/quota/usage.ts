@@ -110,28 +110,6 @@ export function unstatedResources(
   return `must specify ${missing.map(([name, without]) => `${name} for: ${without.join(',')}`).join('; ')}`;
 }
 
-/** Whether an update of such an object can change what it takes. */
-export function isCountedOnUpdate(
-  resource: GroupVersionResource,
-  subresource: string,
-  object: unknown,
-  oldObject: unknown,
-): boolean {
-  if (resource.group !== '') return false;
-  switch (`${resource.resource}/${subresource}`) {
-    case 'pods/resize':
-    case 'services/':
-    case 'persistentvolumeclaims/':
-      return true;
-    case 'pods/': {
-      const terminating = (pod: unknown) => ((pod as Pod).spec.activeDeadlineSeconds ?? -1) >= 0;
-      return terminating(object) !== terminating(oldObject);
-    }
-    default:
-      return false;
-  }
-}
-
 function countName(resource: GroupVersionResource): string {
   return `count/${groupResource(resource)}`;
 }

@@ -5,6 +5,7 @@
  */
 import type { CallOptions as GrpcCallOptions, Client as GrpcClient, ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../../base/clock.ts';
+import { grpcErrorText } from '../../grpc-error.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../runtime.ts';
 import { decodeMessage, encodeMessage, type Outgoing } from './codec.ts';
 import { type ImageServiceMethods, imageService, type RuntimeServiceMethods, runtimeService } from './gen/cri-v1.ts';
@@ -86,7 +87,11 @@ export class CriConnection {
           settings.signal?.removeEventListener('abort', onAbort);
           if (!error) return resolve(response as ResponseOf<S, M>);
           if (settings.signal?.aborted) return reject(settings.signal.reason);
-          reject(timedOut ? new RuntimeError('deadlineExceeded', 'context deadline exceeded') : runtimeError(error));
+          reject(
+            timedOut
+              ? new RuntimeError('deadlineExceeded', 'context deadline exceeded')
+              : runtimeError(error, this.#options.endpoint),
+          );
         },
       );
       const onAbort = () => call.cancel();
@@ -126,7 +131,7 @@ export class CriConnection {
       for await (const message of call) yield message as T;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      throw runtimeError(error as ServiceError);
+      throw runtimeError(error as ServiceError, this.#options.endpoint);
     } finally {
       signal?.removeEventListener('abort', onAbort);
       call.cancel();
@@ -166,35 +171,11 @@ const codes: ReadonlyMap<number, RuntimeErrorCode> = new Map([
   [14, 'unavailable'],
 ]);
 
-const codeNames = [
-  'OK',
-  'Canceled',
-  'Unknown',
-  'InvalidArgument',
-  'DeadlineExceeded',
-  'NotFound',
-  'AlreadyExists',
-  'PermissionDenied',
-];
-const furtherCodeNames = [
-  'ResourceExhausted',
-  'FailedPrecondition',
-  'Aborted',
-  'OutOfRange',
-  'Unimplemented',
-  'Internal',
-  'Unavailable',
-  'DataLoss',
-  'Unauthenticated',
-];
-
-/** The message in the words of Go's gRPC, which users know from events: `rpc error: code = NotFound desc = ...`. */
-function runtimeError(error: ServiceError): RuntimeError {
-  const name = [...codeNames, ...furtherCodeNames][error.code] ?? 'Unknown';
+function runtimeError(error: ServiceError, endpoint: string): RuntimeError {
   // containerd listens a moment before its plugins are there.
   const isStarting = error.details?.includes('server is not initialized yet') ?? false;
   return new RuntimeError(
     isStarting ? 'unavailable' : (codes.get(error.code) ?? 'unknown'),
-    `rpc error: code = ${name} desc = ${error.details ?? error.message}`,
+    grpcErrorText(error, endpoint),
   );
 }

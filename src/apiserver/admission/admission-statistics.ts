@@ -1,0 +1,75 @@
+/** What admission takes, by plugin and by step, for `/metrics`. */
+import { HistogramCounts, histogramFamily, type Labels } from '../metrics/families.ts';
+
+export type AdmissionStep = 'admit' | 'validate';
+
+export interface Outcome {
+  readonly operation: string;
+  readonly type: AdmissionStep;
+  readonly rejected: boolean;
+}
+
+/** Upstream's, in seconds. */
+const buckets: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
+const webhookBuckets: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
+
+class Durations {
+  readonly #limits: readonly number[];
+  readonly #series = new Map<string, { readonly labels: Labels; readonly counts: HistogramCounts }>();
+
+  constructor(limits: readonly number[]) {
+    this.#limits = limits;
+  }
+
+  add(name: string | undefined, { operation, type, rejected }: Outcome, seconds: number): void {
+    const key = `${name} ${operation} ${type} ${rejected}`;
+    let series = this.#series.get(key);
+    if (!series) {
+      const named = name === undefined ? {} : { name };
+      const labels = { ...named, operation, rejected: String(rejected), type };
+      series = { labels, counts: new HistogramCounts(this.#limits) };
+      this.#series.set(key, series);
+    }
+    series.counts.add(seconds);
+  }
+
+  family(name: string, help: string): string {
+    return histogramFamily(name, help, this.#series.values());
+  }
+}
+
+export class AdmissionStatistics {
+  readonly #plugins = new Durations(buckets);
+  readonly #steps = new Durations(buckets);
+  readonly #webhooks = new Durations(webhookBuckets);
+
+  plugin(name: string, outcome: Outcome, seconds: number): void {
+    this.#plugins.add(name, outcome, seconds);
+  }
+
+  step(outcome: Outcome, seconds: number): void {
+    this.#steps.add(undefined, outcome, seconds);
+  }
+
+  webhook(name: string, outcome: Outcome, seconds: number): void {
+    this.#webhooks.add(name, outcome, seconds);
+  }
+
+  families(): readonly string[] {
+    const about = 'identified by name and broken out for each operation and API resource and type (validate or admit).';
+    return [
+      this.#plugins.family(
+        'apiserver_admission_controller_admission_duration_seconds',
+        `Admission controller latency histogram in seconds, ${about}`,
+      ),
+      this.#steps.family(
+        'apiserver_admission_step_admission_duration_seconds',
+        'Admission sub-step latency histogram in seconds, broken out for each operation and API resource and step type (validate or admit).',
+      ),
+      this.#webhooks.family(
+        'apiserver_admission_webhook_admission_duration_seconds',
+        `Admission webhook latency histogram in seconds, ${about}`,
+      ),
+    ];
+  }
+}

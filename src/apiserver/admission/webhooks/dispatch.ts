@@ -1,0 +1,37 @@
+/** What both sorts of webhooks need, put together when the first webhook is configured. */
+import type { Log } from '../../../base/log.ts';
+import { WebhookClients } from '../../webhook-client/webhook-clients.ts';
+import type { AdmissionAttributes, AdmissionRound } from '../admission.ts';
+import { Namespaces } from '../matching/selectors.ts';
+import type { PluginContext } from '../plugin-context.ts';
+import type { CallContext } from './call.ts';
+import { type Hook, HookSource, type WebhookType } from './hooks.ts';
+import { mutate } from './mutating.ts';
+import { validate } from './validating.ts';
+
+export interface DispatchContext extends CallContext {
+  readonly namespaces: Namespaces;
+  readonly log: Log;
+}
+
+/** Calls those of the webhooks that a request concerns. Throws the refusal. */
+export type Dispatch = (
+  context: DispatchContext,
+  hooks: readonly Hook[],
+  attributes: AdmissionAttributes,
+  round?: AdmissionRound,
+) => Promise<void>;
+
+const dispatches: Readonly<Record<WebhookType, Dispatch>> = { admit: mutate, validating: validate };
+
+export function createDispatcher(
+  type: WebhookType,
+  informer: ConstructorParameters<typeof HookSource>[1],
+  { client, informers, clock, random, log, signal }: PluginContext,
+): (attributes: AdmissionAttributes, round?: AdmissionRound) => Promise<void> {
+  const source = new HookSource(type, informer);
+  const clients = new WebhookClients({ clock, client });
+  signal?.addEventListener('abort', () => clients.close(), { once: true });
+  const context: DispatchContext = { clients, random, log, namespaces: new Namespaces({ client, informers }) };
+  return (attributes, round) => dispatches[type](context, source.hooks(), attributes, round);
+}

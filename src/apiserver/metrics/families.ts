@@ -1,0 +1,89 @@
+/**
+ * Counts of the server as Prometheus' text form has them. Counting costs an addition; the text is made when somebody asks. Names and
+ * labels are upstream's, labels in the order of the alphabet.
+ */
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+export interface HistogramSample {
+  readonly labels: Labels;
+  readonly counts: HistogramCounts;
+}
+
+/** A histogram of one combination of labels. */
+export class HistogramCounts {
+  /** Upper limits, ascending. */
+  readonly limits: readonly number[];
+  /** Per limit, not yet summed up; the last is for everything above. */
+  readonly #counts: number[];
+  sum = 0;
+  count = 0;
+
+  constructor(limits: readonly number[]) {
+    this.limits = limits;
+    this.#counts = new Array<number>(limits.length + 1).fill(0);
+  }
+
+  add(value: number): void {
+    let slot = 0;
+    while (slot < this.limits.length && value > this.limits[slot]!) slot++;
+    this.#counts[slot]!++;
+    this.sum += value;
+    this.count++;
+  }
+
+  /** How many were at most each limit. */
+  cumulative(): number[] {
+    let below = 0;
+    return this.limits.map((_, slot) => {
+      below += this.#counts[slot]!;
+      return below;
+    });
+  }
+}
+
+export function counterFamily(name: string, help: string, samples: Iterable<Sample>): string {
+  return scalarFamily(name, 'counter', help, samples);
+}
+
+export function gaugeFamily(name: string, help: string, samples: Iterable<Sample>): string {
+  return scalarFamily(name, 'gauge', help, samples);
+}
+
+/** Series that have counted nothing are left out. */
+export function histogramFamily(name: string, help: string, samples: Iterable<HistogramSample>): string {
+  let text = head(name, 'histogram', help);
+  for (const { labels, counts } of samples) {
+    if (counts.count === 0) continue;
+    const cumulative = counts.cumulative();
+    counts.limits.forEach((limit, slot) => {
+      text += line(`${name}_bucket`, { ...labels, le: String(limit) }, cumulative[slot]!);
+    });
+    text += line(`${name}_bucket`, { ...labels, le: '+Inf' }, counts.count);
+    text += line(`${name}_sum`, labels, counts.sum) + line(`${name}_count`, labels, counts.count);
+  }
+  return text;
+}
+
+function scalarFamily(name: string, type: string, help: string, samples: Iterable<Sample>): string {
+  let text = head(name, type, help);
+  for (const { labels, value } of samples) text += line(name, labels, value);
+  return text;
+}
+
+function head(name: string, type: string, help: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  return pairs.length === 0 ? `${name} ${value}\n` : `${name}{${pairs.join(',')}} ${value}\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

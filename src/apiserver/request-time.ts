@@ -1,0 +1,93 @@
+/**
+ * How long a request may take that does not last as long as its client wants: `--request-timeout`, or less when it says so itself
+ * (`?timeout=5s`). When the time is up it is answered with 504; what is still being worked on sees its signal aborted.
+ */
+import { badRequest, timeout } from '../apimachinery/status.ts';
+import { parseDuration } from '../apimachinery/time.ts';
+import type { Clock } from '../base/clock.ts';
+import { Deadlines } from './deadlines.ts';
+import type { ApiRequest, ApiResponse } from './request.ts';
+
+export const defaultRequestTimeoutMs = 60_000;
+/** A request waits in line for this part of its time, and never longer than a minute. */
+const waitingShare = 1 / 4;
+const longestWaitMs = 60_000;
+
+export class RequestTime {
+  readonly #clock: Clock;
+  readonly #longestMs: number;
+  readonly #deadlines: Deadlines;
+
+  constructor(clock: Clock, longestMs = defaultRequestTimeoutMs) {
+    this.#clock = clock;
+    this.#longestMs = longestMs;
+    this.#deadlines = new Deadlines(clock, longestMs);
+  }
+
+  /** Throws 400 for a `timeout` that is no duration. */
+  limitOf({ query }: ApiRequest): number {
+    const text = query.get('timeout');
+    if (!text) return this.#longestMs;
+    const asked = parseDuration(text);
+    if (asked === undefined)
+      throw badRequest(`invalid timeout specified in the request URL - ${durationProblem(text)}`);
+    return asked > 0 ? Math.min(asked, this.#longestMs) : this.#longestMs;
+  }
+
+  /** Of a request of this time; of one without end when absent. */
+  waitLimitOf(limitMs = this.#longestMs): number {
+    return Math.min(limitMs * waitingShare, longestWaitMs);
+  }
+
+  /** The work's answer; rejects with 504 when it is not there in time. `ended` is called when the work is over, even after that. */
+  within(
+    request: ApiRequest,
+    { limitMs, ended }: { readonly limitMs: number; ended(): void },
+    work: Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    return new Promise((resolve, reject) => {
+      const expire = () => {
+        request.expire?.();
+        reject(timeout('request did not complete within the allotted timeout'));
+      };
+      const met = limitMs === this.#longestMs ? this.#deadlines.add(expire) : this.#single(limitMs, expire);
+      const settle = () => {
+        met();
+        ended();
+      };
+      work.then(
+        (response) => {
+          settle();
+          resolve(response);
+        },
+        (error) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  close(): void {
+    this.#deadlines.close();
+  }
+
+  #single(limitMs: number, expire: () => void): () => void {
+    const timer = this.#clock.after(limitMs, expire);
+    return () => timer.cancel();
+  }
+}
+
+/** Go's words for what is wrong with a duration. */
+function durationProblem(text: string): string {
+  const quoted = JSON.stringify(text);
+  const unitless = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text);
+  if (unitless) return `time: missing unit in duration ${quoted}`;
+  for (const [, unit = ''] of text.matchAll(/(?:\d+\.?\d*|\.\d+)([^\d.]*)/g)) {
+    if (!/^(?:ns|us|µs|μs|ms|s|m|h)?$/.test(unit)) {
+      const wellFormed = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)[^\d.]+)+$/.test(text);
+      if (wellFormed) return `time: unknown unit ${JSON.stringify(unit)} in duration ${quoted}`;
+    }
+  }
+  return `time: invalid duration ${quoted}`;
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { serviceCIDRs } from '../../api/gen/networking-v1.ts';
+import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { withServiceCidrs } from './kube-proxy.ts';
+
+test('the proxy works with the ranges that Services have, and anew when these change', async () => {
+  const cluster = new FakeCluster();
+  const cidr = (name: string, ...cidrs: string[]) =>
+    cluster.add(serviceCIDRs, { metadata: { name, uid: name }, spec: { cidrs } });
+  cidr('kubernetes', '10.96.0.0/16');
+  const stopping = new AbortController();
+  const runs: (readonly string[])[] = [];
+  let begun = Promise.withResolvers<void>();
+  const running = withServiceCidrs(
+    { informers: cluster.informers, signal: stopping.signal },
+    async (cidrs, inForce) => {
+      runs.push(cidrs);
+      begun.resolve();
+      await new Promise<void>((resolve) => inForce.addEventListener('abort', () => resolve(), { once: true }));
+    },
+  );
+  await begun.promise;
+  begun = Promise.withResolvers();
+  cidr('same', '10.96.0.0/16');
+  cidr('more', 'fd00:1::/108');
+  await begun.promise;
+  stopping.abort();
+  await running;
+  assert.deepEqual(runs, [['10.96.0.0/16'], ['10.96.0.0/16', 'fd00:1::/108']]);
+});
