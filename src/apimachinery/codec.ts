@@ -149,19 +149,6 @@ export class Codec {
     return type && !type.row.noProto ? wrapMessage(apiVersion, kind, this.encodeMessage(object, type.id)) : undefined;
   }
 
-  /**
-   * A part of an object whose kind the tables do not know, such as its metadata, copied in canonical form; what field validation has against
-   * it is in words that begin at the part. Throws `DecodeError`.
-   */
-  decodePart(
-    value: object,
-    typeId: string,
-  ): { readonly value: Record<string, unknown>; readonly strictErrors: readonly string[] } {
-    const copy = this.#tryCopy(value, typeId);
-    if (copy && copy.visitedKeys === countKeys(value)) return { value: copy.value, strictErrors: [] };
-    return this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow);
-  }
-
   #readMessage(message: Uint8Array, typeId: string, fail: (error: Error) => Error): Record<string, unknown> {
     try {
       const value = this.#messageReader.read(message, typeId) as object;

@@ -17,6 +17,7 @@ import type { CustomPart } from './custom-part.ts';
 import { deprecationWarning } from './deprecation.ts';
 import { type ResourceCodec, tableCodec } from './encoding/resource-codec.ts';
 import { fieldReader } from './watch-cache/selectable-fields.ts';
+import type { Source } from './watch-cache/source.ts';
 
 /** What all served versions of one resource have in common. */
 export interface StoredKind {
@@ -35,6 +36,8 @@ export interface StoredKind {
   readonly keepsStatus: boolean;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** Stands before the store where what it keeps takes more than decoding: see `custom-resources/conversion/`. */
+  readonly source?: (<V>(source: Source<V>) => Source<V>) | undefined;
   /** What is stored after this revision is in today's form; absent: as for all resources. */
   readonly trustedAfter?: number | undefined;
   /** Every served version, by apiVersion. */

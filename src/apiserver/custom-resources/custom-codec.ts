@@ -8,15 +8,15 @@
 import { builtinCodec } from '../../api/schema.ts';
 import { type Decoded, decodeUntyped, type FieldValidation, failWith } from '../../apimachinery/codec.ts';
 import { DecodeError } from '../../apimachinery/decode-exact.ts';
-import { setOwn } from '../../apimachinery/json-text.ts';
 import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
-import { draft, type KubeObject } from '../../apimachinery/meta.ts';
+import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
 import { badRequest, internalError } from '../../apimachinery/status.ts';
-import { applyDefaults, dropNulls } from '../../apimachinery/structural-schema/defaulting.ts';
-import { prune, unknownFieldText } from '../../apimachinery/structural-schema/pruning.ts';
+import { applyDefaults } from '../../apimachinery/structural-schema/defaulting.ts';
+import type { CoerceOptions } from '../../apimachinery/structural-schema/object-metadata.ts';
 import type { StructuralSchema } from '../../apimachinery/structural-schema/schema.ts';
 import type { BodyRequest, ResourceCodec } from '../encoding/resource-codec.ts';
+import { customObjects } from './custom-objects.ts';
 
 export interface CustomCodecOptions {
   readonly gvk: GroupVersionKind;
@@ -87,7 +87,7 @@ class CustomCodec implements ResourceCodec {
   }
 
   encodeStored(object: KubeObject): Buffer {
-    return encode(object, this.#storageApiVersion);
+    return encodeCustom(object, this.#storageApiVersion);
   }
 
   toStored(object: KubeObject): KubeObject {
@@ -95,7 +95,7 @@ class CustomCodec implements ResourceCodec {
   }
 
   encode(object: KubeObject): Buffer {
-    return encode(object, object.apiVersion ?? this.#apiVersion);
+    return encodeCustom(object, object.apiVersion ?? this.#apiVersion);
   }
 
   #conclude(
@@ -111,15 +111,9 @@ class CustomCodec implements ResourceCodec {
     },
   ): Decoded {
     const fail = failWith(stated, this.gvk.kind);
-    const metadata = readMetadata(object.metadata, fail);
-    const errors = [...strictErrors, ...metadata.strictErrors];
-    const stem = { kind: stated.kind, apiVersion: object.apiVersion, metadata: metadata.value };
     const isOurs = stated.kind === this.gvk.kind && stated.group === this.gvk.group;
     const schema = isOurs ? this.#schemas.get(stated.version) : undefined;
-    if (isOurs) {
-      errors.push(...prune(object, schema, { isObject: true }).map(unknownFieldText));
-      dropNulls(object, schema);
-    }
+    const errors = [...strictErrors, ...coerced(object, schema, { preservesUnknown: !isOurs }, fail)];
     if (fieldValidation === 'Strict' && errors.length > 0) {
       throw fail(new DecodeError(`strict decoding error: ${errors.join(', ')}`));
     }
@@ -131,7 +125,7 @@ class CustomCodec implements ResourceCodec {
     }
     applyDefaults(object, schema);
     return {
-      object: arranged(object, stem),
+      object: arranged(object, apiVersion),
       gvk: stated,
       warnings: fieldValidation === 'Warn' ? errors : [],
     };
@@ -143,67 +137,41 @@ class CustomCodec implements ResourceCodec {
     if (!written || group !== this.gvk.group) {
       throw internalError(`request to convert CR from an invalid group/version: ${String(object.apiVersion)}`);
     }
-    const metadata = lenientMetadata(object.metadata);
-    // Objects from before generations were counted.
-    metadata.generation ??= 1;
-    prune(object, written, { isObject: true });
-    dropNulls(object, written);
+    customObjects().coerce(object, written, { dropsInvalid: true });
     applyDefaults(object, written);
-    if (version !== this.gvk.version) {
-      const schema = this.#schemas.get(this.gvk.version);
-      prune(object, schema, { isObject: true });
-      dropNulls(object, schema);
-    }
-    return arranged(object, { kind: object.kind, apiVersion: this.#apiVersion, metadata }) as unknown as KubeObject;
+    if (version !== this.gvk.version) customObjects().coerce(object, this.#schemas.get(this.gvk.version));
+    const current = arranged(object, this.#apiVersion) as unknown as Draft<KubeObject>;
+    // Objects from before generations were counted.
+    current.metadata.generation ??= 1;
+    return current;
   }
 }
 
-/** Canonical order begins with what all objects have. */
-function arranged(object: Fields, stem: Fields): Fields {
-  const { kind: _kind, apiVersion: _apiVersion, metadata: _metadata, ...rest } = object;
-  return { ...stem, ...rest };
-}
-
-function encode(object: KubeObject, apiVersion: string): Buffer {
-  const { kind, apiVersion: _, metadata, ...rest } = object as KubeObject & Fields;
-  const head = `"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
-  const tail = JSON.stringify(rest).slice(1);
-  const separator = tail === '}' ? '' : ',';
-  return Buffer.from(`{${head},"metadata":${builtinCodec().encodeAs(metadata, metadataType)}${separator}${tail}`);
-}
-
-interface ReadMetadata {
-  readonly value: Fields;
-  readonly strictErrors: readonly string[];
-}
-
-/** Metadata is typed whatever the schema says. Throws 400. */
-function readMetadata(metadata: unknown, fail: (error: Error) => Error): ReadMetadata {
-  if (metadata === undefined || metadata === null) return { value: {}, strictErrors: [] };
+/** Throws 400 for metadata that is none. */
+function coerced(
+  object: Fields,
+  schema: StructuralSchema | undefined,
+  options: CoerceOptions,
+  fail: (error: Error) => Error,
+): string[] {
   try {
-    const { value, strictErrors } = builtinCodec().decodePart(metadata, metadataType);
-    return { value, strictErrors: strictErrors.map((error) => error.replace(' field "', ' field "metadata.')) };
+    return customObjects().coerce(object, schema, options);
   } catch (error) {
     throw error instanceof DecodeError ? fail(error) : error;
   }
 }
 
-/** What was stored is read as far as it can be: a field that does not fit is left out. */
-function lenientMetadata(metadata: unknown): Fields {
-  const given = (metadata ?? {}) as Fields;
-  try {
-    return builtinCodec().decodePart(given, metadataType).value;
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-  }
-  const value: Fields = {};
-  for (const [name, field] of Object.entries(given)) {
-    try {
-      const part = builtinCodec().decodePart({ [name]: field }, metadataType).value;
-      if (part[name] !== undefined) setOwn(value, name, part[name]);
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-    }
-  }
-  return value;
+/** Canonical order begins with what all objects have. */
+function arranged(object: Fields, apiVersion: string): Fields {
+  const { kind, apiVersion: _, metadata = {}, ...rest } = object;
+  return { kind, apiVersion, metadata, ...rest };
+}
+
+/** Canonical JSON of a custom object, as one of this version. */
+export function encodeCustom(object: KubeObject, apiVersion: string): Buffer {
+  const { kind, apiVersion: _, metadata, ...rest } = object as KubeObject & Fields;
+  const head = `"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
+  const tail = JSON.stringify(rest).slice(1);
+  const separator = tail === '}' ? '' : ',';
+  return Buffer.from(`{${head},"metadata":${builtinCodec().encodeAs(metadata, metadataType)}${separator}${tail}`);
 }

@@ -14,6 +14,7 @@ import type { Client } from '../../client/client.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import type { Environment } from '../registry/environment.ts';
 import type { ServedResource, ServedResources } from '../resources.ts';
+import { WebhookClients } from '../webhook-client/webhook-clients.ts';
 import { runDefinitionCleanup } from './definition-cleanup.ts';
 import { runDefinitionController } from './definition-controller.ts';
 import { hasCondition } from './definition-status.ts';
@@ -53,10 +54,14 @@ export async function startCustomResources(options: CustomResourcesOptions): Pro
 
 class Registrar {
   readonly #options: CustomResourcesOptions;
+  readonly #webhooks: WebhookClients;
   readonly #served = new Map<string, ServedDefinition>();
 
   constructor(options: CustomResourcesOptions) {
+    const { clock, client, signal } = options;
     this.#options = options;
+    this.#webhooks = new WebhookClients({ clock, client });
+    signal.addEventListener('abort', () => this.#webhooks.close(), { once: true });
   }
 
   /** The resource in the version in which it is stored, served or not. */
@@ -88,7 +93,9 @@ class Registrar {
 
   #serve(name: string, definition: CustomResourceDefinition, known: ServedDefinition | undefined): void {
     const { resources, environment } = this.#options;
-    const next = serveDefinition(definition, { revision: environment.revision() });
+    const { random, log } = this.#options;
+    const revision = environment.revision();
+    const next = serveDefinition(definition, { webhooks: this.#webhooks, random, log, revision });
     this.#served.set(name, next);
     resources.replace([...(known?.versions.values() ?? [])], next.served);
   }

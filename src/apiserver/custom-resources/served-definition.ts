@@ -10,13 +10,18 @@ import { createHash } from 'node:crypto';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { apiVersionOf, type GroupVersionKind, groupResource } from '../../apimachinery/resource.ts';
 import type { ResourceRow, SelectorRow, SubresourceRow } from '../../apimachinery/schema.ts';
+import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
+import type { Random } from '../../base/random.ts';
 import type { CustomPart } from '../custom-part.ts';
 import type { DiscoveredResource } from '../discovery/discovery.ts';
 import { compareVersions } from '../discovery/version-order.ts';
 import type { ResourceCodec } from '../encoding/resource-codec.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
 import { scaleVerbs } from '../subresources/scale.ts';
+import type { WebhookClients } from '../webhook-client/webhook-clients.ts';
+import { convertedSource } from './conversion/converted-source.ts';
+import { type Convert, webhookConversion } from './conversion/webhook-conversion.ts';
 import { customBehaviour } from './custom-behaviour.ts';
 import { customCodec } from './custom-codec.ts';
 import { customScale } from './custom-scale.ts';
@@ -38,6 +43,10 @@ export interface ServedDefinition {
 }
 
 export interface ServeOptions {
+  /** What calls conversion webhooks. */
+  readonly webhooks: WebhookClients;
+  readonly random: Random;
+  readonly log: Log;
   /** What is stored after this revision was written by these very rules. */
   readonly revision: number;
 }
@@ -57,14 +66,18 @@ export function serveDefinition(definition: CustomResourceDefinition, options: S
   const schemas = { get: (name: string) => custom.get(name)?.schema };
   const sharing = new Map<string, ServedResource>();
   const versions = new Map<string, ServedResource>();
+  const convert = conversionOf(definition, options);
   for (const version of custom.values()) {
     if (!version.definition.served && !version.definition.storage) continue;
     const row = rowOf(definition, version, storageVersion);
     const isStorage = version.name === storageVersion;
-    const codec = customCodec({ gvk: gvkOf(row), storageVersion, schemas, shape: () => version.shape });
+    // What a webhook converts comes to the codec in the codec's own version.
+    const keptVersion = convert ? version.name : storageVersion;
+    const codec = customCodec({ gvk: gvkOf(row), storageVersion: keptVersion, schemas, shape: () => version.shape });
     const stored = storedKind(row, version, {
       codec,
       sharing,
+      source: convert && sourceOf(row, convert, options),
       trustedAfter: isStorage ? options.revision : Number.POSITIVE_INFINITY,
     });
     const served = servedResource(row, version, { state, codec, stored });
@@ -77,6 +90,23 @@ export function serveDefinition(definition: CustomResourceDefinition, options: S
     storage: versions.get(storageVersion)!,
     served: [...versions].filter(([name]) => custom.get(name)!.definition.served).map(([, served]) => served),
   };
+}
+
+/** Undefined where versions differ in nothing but their names. */
+function conversionOf({ spec }: CustomResourceDefinition, { webhooks, random }: ServeOptions): Convert | undefined {
+  const { strategy, webhook } = spec.conversion ?? {};
+  if (strategy !== 'Webhook' || !webhook?.clientConfig) return undefined;
+  const { clientConfig, conversionReviewVersions } = webhook;
+  return webhookConversion({
+    webhook: () => webhooks.of(clientConfig),
+    reviewVersions: conversionReviewVersions,
+    random,
+  });
+}
+
+function sourceOf(row: ResourceRow, convert: Convert, { log }: ServeOptions): NonNullable<StoredKind['source']> {
+  const target = { convert, apiVersion: apiVersionOf(row), storageApiVersion: row.storageVersion!, log };
+  return (source) => convertedSource(source, target);
 }
 
 function gvkOf({ group, version, kind }: ResourceRow): GroupVersionKind {
@@ -130,13 +160,14 @@ function storageVersionHash(group: string, version: string, kind: string): strin
 interface StoredParts {
   readonly codec: ResourceCodec;
   readonly sharing: Map<string, ServedResource>;
+  readonly source: StoredKind['source'];
   readonly trustedAfter: number;
 }
 
 function storedKind(
   row: ResourceRow,
   version: CustomVersion,
-  { codec, sharing, trustedAfter }: StoredParts,
+  { codec, sharing, source, trustedAfter }: StoredParts,
 ): StoredKind {
   const behaviour = once(() => customBehaviour(row, version));
   return {
@@ -152,6 +183,7 @@ function storedKind(
     selectors: selectorsOf(row, version),
     keepsStatus: version.keepsStatus,
     custom: true,
+    source,
     trustedAfter,
     versions: sharing,
     selectableFields: ({ metadata, ...rest }) => ({

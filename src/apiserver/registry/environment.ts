@@ -18,6 +18,7 @@ import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
+import type { Source } from '../watch-cache/source.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
 import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
@@ -75,9 +76,11 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
     const trustedAfter = kind.trustedAfter ?? options.trustedAfter();
-    const cache = new ResourceCache<V>({ kind, form, store, feed, pool, delivery, clock, log, trustedAfter });
+    const stored: Source<V> = { keepsObjects: form.keepsObjects, store, feed };
+    const source = kind.source?.(stored) ?? stored;
+    const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
-    return kindStorage({ kind, store, form, cache, ttlSeconds });
+    return kindStorage({ kind, store: source.store, form, cache, ttlSeconds });
   };
   options.resources.onChange((gone) => {
     for (const kind of gone) forget(kind);
