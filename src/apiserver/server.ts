@@ -21,6 +21,7 @@ import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
 import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
+import { YamlThread } from './encoding/yaml-thread.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
@@ -133,6 +134,7 @@ class Server implements ApiServer {
   readonly #documents: ServerDocuments;
   readonly #compaction: Compaction;
   readonly #time: RequestTime;
+  readonly #yamlThread: YamlThread;
   readonly #shutdown: Shutdown;
   readonly #watchLifetimes: WatchLifetimes;
   readonly #furtherMetrics: (() => string)[] = [];
@@ -157,6 +159,7 @@ class Server implements ApiServer {
     const random = options.random ?? systemRandom;
     this.#time = new RequestTime(clock, options.requestTimeoutMs);
     this.#shutdown = new Shutdown(clock);
+    this.#yamlThread = new YamlThread(clock);
     this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
     this.#environment = environmentOf(apiStore, {
       resources: this.resources,
@@ -204,6 +207,7 @@ class Server implements ApiServer {
       observer: statistics,
       time: this.#time,
       shutdown: this.#shutdown,
+      yamlThread: this.#yamlThread,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
       auditor: options.auditor,
@@ -295,6 +299,7 @@ class Server implements ApiServer {
     this.#stopping.abort(new Error('the API server is stopping'));
     this.#compaction.close();
     this.#time.close();
+    this.#yamlThread.close();
     this.#environment.close();
   }
 

@@ -60,8 +60,13 @@ class CustomCodec implements ResourceCodec {
     return this.#shape();
   }
 
-  decode(body: Uint8Array | string, { fieldValidation, format }: BodyRequest): Decoded {
-    const { object, stated, strictErrors } = decodeUntyped(body, { kind: this.gvk.kind, format, needsKind: true });
+  decode(body: Uint8Array | string, { fieldValidation, format, yaml }: BodyRequest): Decoded {
+    const { object, stated, strictErrors } = decodeUntyped(body, {
+      kind: this.gvk.kind,
+      format,
+      yaml,
+      needsKind: true,
+    });
     return this.#conclude(object, { stated, strictErrors, fieldValidation });
   }
 

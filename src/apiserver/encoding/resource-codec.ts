@@ -11,10 +11,13 @@ import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource
 import type { TypeSchema } from '../../apimachinery/schema.ts';
 import { once } from '../../base/once.ts';
 import { builtinCodec } from './json.ts';
+import type { YamlConverter } from './yaml-thread.ts';
 
 export interface BodyRequest {
   readonly fieldValidation: FieldValidation;
   readonly format?: 'json' | 'yaml' | undefined;
+  /** Reads YAML; by default here and now. */
+  readonly yaml?: YamlConverter | undefined;
 }
 
 /** Kubernetes' protobuf, which only the kinds of the tables have. */

@@ -115,6 +115,8 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
     priorityAndFairness: given.flag('enable-priority-and-fairness'),
     requestTimeoutMs: given.milliseconds('request-timeout'),
     minRequestTimeoutSeconds: given.number('min-request-timeout'),
+    profiling: given.flag('profiling'),
+    flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),
