@@ -9,6 +9,7 @@ import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { onFirstCall } from '../base/lazy-module.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { withOwnImports } from '../base/own-imports.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
@@ -319,7 +320,7 @@ class Server implements ApiServer {
   /** From the first definition on; clusters without any do not even load the code. */
   async #serveCustomResources(): Promise<void> {
     const { clock, log, resources } = this;
-    const { startCustomResources } = await import('./custom-resources/custom-resources.ts');
+    const { startCustomResources } = await withOwnImports(() => import('./custom-resources/custom-resources.ts'));
     const client = this.client(loopbackUser);
     const { signal } = this.#stopping;
     const environment = this.#environment;

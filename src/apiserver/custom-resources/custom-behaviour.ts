@@ -4,6 +4,8 @@
  * broken already.
  */
 import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
+import { validateEmbeddedMetadata } from '../../api/metadata-validation.ts';
+import { suppressedRules } from '../../apimachinery/cel/kubernetes/rules.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { invalid, path } from '../../apimachinery/field-error.ts';
 import { quote } from '../../apimachinery/go-text.ts';
@@ -14,6 +16,7 @@ import type { ResourceRow } from '../../apimachinery/schema.ts';
 import { applyDefaults } from '../../apimachinery/structural-schema/defaulting.ts';
 import { validateListTypes } from '../../apimachinery/structural-schema/list-types.ts';
 import { plainFinalizers } from '../registry/object-metadata.ts';
+import { customObjects } from './custom-objects.ts';
 import type { CustomVersion } from './custom-version.ts';
 import { validateScaleFields, validateScaleStatus } from './scale-paths.ts';
 
@@ -35,15 +38,16 @@ export function customBehaviour(row: ResourceRow, version: CustomVersion): KindB
       if (wrong.length > 0) return wrong;
       const errors = version.validator.validate(object);
       if (scale) errors.push(...validateScaleFields(scale, object));
-      errors.push(...validateListTypes(object, version.schema));
-      return errors;
+      errors.push(...validateEmbedded(version, object), ...validateListTypes(object, version.schema));
+      return withRules(version, errors, object);
     },
     validateUpdate(object, previous) {
       const wrong = validateTypeMeta(row, object);
       if (wrong.length > 0) return wrong;
       const errors = version.validator.validate(object, { previous });
       if (scale) errors.push(...validateScaleFields(scale, object));
-      return [...errors, ...newRepetitions(version, object, previous)];
+      errors.push(...validateEmbedded(version, object), ...newRepetitions(version, object, previous));
+      return withRules(version, errors, object, previous);
     },
     subresources: {
       status: {
@@ -58,7 +62,8 @@ export function customBehaviour(row: ResourceRow, version: CustomVersion): KindB
               ? []
               : (version.statusValidator?.validate(status, { at: path('status'), previous: before }) ?? []);
           if (scale) errors.push(...validateScaleStatus(scale, object));
-          return [...errors, ...newRepetitions(version, object, previous)];
+          errors.push(...newRepetitions(version, object, previous));
+          return withRules(version, errors, object, previous);
         },
       },
     },
@@ -78,6 +83,22 @@ function validateTypeMeta({ group, version, kind }: ResourceRow, object: KubeObj
     errors.push(invalid(path('apiVersion'), object.apiVersion, `must be ${apiVersion}`));
   }
   return errors;
+}
+
+function validateEmbedded({ schema }: CustomVersion, object: KubeObject): FieldError[] {
+  return customObjects().validateEmbedded(object, schema, { validateMetadata: validateEmbeddedMetadata });
+}
+
+/** The errors so far and those of the rules, which are not run on what is broken already. */
+function withRules(
+  { rules }: CustomVersion,
+  errors: readonly FieldError[],
+  object: KubeObject,
+  previous?: KubeObject,
+): FieldError[] {
+  const suppressed = suppressedRules(errors);
+  if (suppressed) return [...errors, suppressed];
+  return [...errors, ...rules.validate(object, previous ? { previous } : {}).errors];
 }
 
 /** What was repeated already may stay. */

@@ -4,20 +4,25 @@
  */
 import type { CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
 import type { Column } from '../../api/kind.ts';
-import { deducedShape, type Shape } from '../../apimachinery/managed-fields/shape.ts';
+import { SchemaRules } from '../../apimachinery/cel/kubernetes/rules.ts';
+import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import {
   type JsonSchemaProps,
   parseStructuralSchema,
   type StructuralSchema,
 } from '../../apimachinery/structural-schema/schema.ts';
+import { objectShape } from '../../apimachinery/structural-schema/shape.ts';
 import { SchemaValidator } from '../../apimachinery/structural-schema/validator.ts';
+import { shapeOfType } from '../encoding/resource-codec.ts';
 import { printerColumns } from './printer-columns.ts';
 import { selectableFieldReader } from './selectable-field-reader.ts';
 
 export class CustomVersion {
   readonly definition: CustomResourceDefinitionVersion;
   #schema: StructuralSchema | undefined;
+  #shape: Shape | undefined;
+  #rules: SchemaRules | undefined;
   #validator: SchemaValidator | undefined;
   #statusValidator: SchemaValidator | undefined;
   #columns: readonly Column<KubeObject>[] | undefined;
@@ -43,7 +48,8 @@ export class CustomVersion {
 
   /** What server-side apply sees. */
   get shape(): Shape {
-    return deducedShape;
+    this.#shape ??= objectShape(this.schema, shapeOfType('meta/v1.ObjectMeta'));
+    return this.#shape;
   }
 
   get validator(): SchemaValidator {
@@ -56,6 +62,12 @@ export class CustomVersion {
     const schema = this.schema.properties.get('status');
     this.#statusValidator ??= schema && new SchemaValidator(schema);
     return this.#statusValidator;
+  }
+
+  /** The schema's rules in CEL. */
+  get rules(): SchemaRules {
+    this.#rules ??= new SchemaRules(this.schema);
+    return this.#rules;
   }
 
   get keepsStatus(): boolean {

@@ -114,5 +114,10 @@ class TableCodec implements ResourceCodec {
   }
 }
 
+/** The shape of a type of the tables. */
+export function shapeOfType(typeId: string): Shape {
+  return builtinShapes().of(typeId);
+}
+
 /** Shapes of immutable tables: sharing them changes nothing but the time it takes to make them. */
 const builtinShapes: () => Shapes = once(() => new Shapes(builtinSchema()));
