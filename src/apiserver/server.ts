@@ -48,7 +48,12 @@ import { jsonForm, objectForm } from './watch-cache/object-form.ts';
 /** What the server keeps objects in: as they are, in memory; or as canonical JSON. */
 export type ApiStore =
   | { readonly kind: 'objects'; readonly store: Store<KubeObject> }
-  | { readonly kind: 'bytes'; readonly store: Store<Uint8Array> };
+  | {
+      readonly kind: 'bytes';
+      readonly store: Store<Uint8Array>;
+      /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
+      readonly isStale?: ((key: string) => boolean) | undefined;
+    };
 
 /** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
 export interface Security {
@@ -351,10 +356,10 @@ class Server implements ApiServer {
 
 const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
-type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form'>;
+type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 
 function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
   return apiStore.kind === 'objects'
     ? createEnvironment({ ...settings, store: apiStore.store, form: objectForm })
-    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm });
+    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm, isStale: apiStore.isStale });
 }

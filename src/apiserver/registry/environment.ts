@@ -30,6 +30,8 @@ export interface EnvironmentOptions<V> {
   readonly resources: ServedResources;
   readonly store: Store<V>;
   readonly form: ObjectForm<V>;
+  /** See `ApiStore`. */
+  readonly isStale?: ((key: string) => boolean) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly watchLifetimes: WatchLifetimes;
@@ -80,7 +82,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
-    return kindStorage({ kind, store: source.store, form, cache, ttlSeconds });
+    return kindStorage({ kind, store: source.store, form, cache, ttlSeconds, isStale: options.isStale });
   };
   options.resources.onChange((gone) => {
     for (const kind of gone) forget(kind);
