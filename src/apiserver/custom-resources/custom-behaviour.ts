@@ -98,7 +98,9 @@ function withRules(
 ): FieldError[] {
   const suppressed = suppressedRules(errors);
   if (suppressed) return [...errors, suppressed];
-  return [...errors, ...rules.validate(object, previous ? { previous } : {}).errors];
+  const broken = rules.validate(object, previous ? { previous } : {}).errors;
+  // What concerns the object as a whole has no path, and upstream prints Go's word for that.
+  return [...errors, ...broken.map((error) => (error.field === '' ? { ...error, field: '<nil>' } : error))];
 }
 
 /** What was repeated already may stay. */
