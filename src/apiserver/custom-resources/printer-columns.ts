@@ -4,9 +4,9 @@ import { ageColumn, nameColumn } from '../../api/columns.ts';
 import type { CustomResourceColumnDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { age } from '../../api/human-duration.ts';
 import type { Column } from '../../api/kind.ts';
+import { JsonPath, JsonPathError, jsonPathText } from '../../apimachinery/json-path.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { parseTime } from '../../apimachinery/time.ts';
-import { type JsonPath, parseJsonPath } from './json-path.ts';
 
 const ageDefinition: CustomResourceColumnDefinition = {
   name: 'Age',
@@ -36,14 +36,15 @@ export function printerColumns(definitions: readonly CustomResourceColumnDefinit
 
 function parsed(jsonPath: string): JsonPath | undefined {
   try {
-    return parseJsonPath(jsonPath);
-  } catch {
-    return undefined;
+    return new JsonPath(jsonPath);
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
   }
 }
 
 function cellOf(type: string, jsonPath: JsonPath, object: KubeObject, nowMs: number): unknown {
-  const [value] = jsonPath.find(object);
+  const value = firstFound(jsonPath, object);
   if (value === undefined || value === null) return null;
   switch (type) {
     case 'integer':
@@ -53,11 +54,21 @@ function cellOf(type: string, jsonPath: JsonPath, object: KubeObject, nowMs: num
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'string':
-      return typeof value === 'string' ? value : JSON.stringify(value);
+      return jsonPathText(value);
     case 'date':
       return typeof value === 'string' ? shownAge(value, nowMs) : null;
     default:
       return null;
+  }
+}
+
+/** Undefined where the path finds nothing or does not fit the object. */
+function firstFound(jsonPath: JsonPath, object: KubeObject): unknown {
+  try {
+    return jsonPath.find(object)[0];
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
   }
 }
 
