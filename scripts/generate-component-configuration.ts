@@ -1,5 +1,5 @@
 /**
- * Derives the fields of the scheduler's and the proxy's configuration files, with all types they refer to, into
+ * Derives the fields of the configuration files that the components read, with all types they refer to, into
  * `src/cluster/gen/component-configuration.ts`. `--check` fails when the file on disk is not what would be written.
  */
 import { publish, readFacts } from './generated-files.ts';
@@ -17,7 +17,11 @@ interface Field {
 const facts: {
   readonly types: Readonly<Record<string, { readonly fields: readonly Field[] }>>;
 } = readFacts('v1.36/component-config.json');
-const roots = ['kubescheduler/v1.KubeSchedulerConfiguration', 'kubeproxy/v1alpha1.KubeProxyConfiguration'];
+const roots = [
+  'kubescheduler/v1.KubeSchedulerConfiguration',
+  'kubeproxy/v1alpha1.KubeProxyConfiguration',
+  'audit/v1.Policy',
+];
 const shortName = (type: string) => type.replace(/^.*\./, '');
 
 function fieldsOf(type: string): readonly Field[] {
@@ -27,19 +31,23 @@ function fieldsOf(type: string): readonly Field[] {
 }
 
 const tables = new Map<string, readonly Field[]>();
+/** Metadata of a file is the writer's own. */
+const unread = new Set(['ref:meta/v1.ObjectMeta']);
+
 function walk(type: string): void {
   if (tables.has(type)) return;
   const fields = fieldsOf(type);
   tables.set(type, fields);
-  for (const field of fields) if (field.type.startsWith('ref:')) walk(field.type.slice(4));
+  for (const field of fields) if (field.type.startsWith('ref:') && !unread.has(field.type)) walk(field.type.slice(4));
 }
 for (const type of roots) walk(type);
 
 const rows = [...tables].map(([type, fields]) => {
   const lines = fields.map(({ name, type: kind, list, map, default: initial, enum: values }) => {
+    const isObject = kind.startsWith('ref:') && !unread.has(kind);
     const row = {
-      kind: kind.startsWith('ref:') ? 'object' : kind,
-      ...(kind.startsWith('ref:') ? { type: shortName(kind) } : {}),
+      kind: isObject ? 'object' : unread.has(kind) ? 'any' : kind,
+      ...(isObject ? { type: shortName(kind) } : {}),
       ...(list ? { list: true } : {}),
       ...(map ? { map: true } : {}),
       ...(initial === undefined ? {} : { default: initial }),

@@ -1,6 +1,8 @@
-/** Parts of ObjectMeta that also stand where no object does: in templates. */
+/** Parts of ObjectMeta that also stand where no object of its own does: in templates, in objects inside others. */
 import { type FieldError, type FieldPath, tooLong } from '../apimachinery/field-error.ts';
-import { byteLength, qualifiedName } from '../apimachinery/names.ts';
+import { validateLabels } from '../apimachinery/labels.ts';
+import type { ObjectMeta } from '../apimachinery/meta.ts';
+import { byteLength, dns1123Label, nameIsPathSegment, qualifiedName } from '../apimachinery/names.ts';
 import { entriesOf, refused } from './validation.ts';
 
 const mostAnnotationBytes = 256 * 1024;
@@ -12,4 +14,16 @@ export function validateAnnotations(
   const errors = entriesOf(annotations).flatMap(([key]) => refused(at, key, qualifiedName(key.toLowerCase())));
   const size = entriesOf(annotations).reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0);
   return size > mostAnnotationBytes ? [...errors, tooLong(at, mostAnnotationBytes)] : errors;
+}
+
+/** Metadata of an object inside another: its name, and whether it has one, is nobody's rule, and its references are not followed. */
+export function validateEmbeddedMetadata(metadata: ObjectMeta, at: FieldPath): FieldError[] {
+  const { name, generateName, namespace, labels, annotations } = metadata;
+  return [
+    ...(generateName ? refused(at.child('generateName'), generateName, nameIsPathSegment(generateName, true)) : []),
+    ...(name ? refused(at.child('name'), name, nameIsPathSegment(name, false)) : []),
+    ...(namespace ? refused(at.child('namespace'), namespace, dns1123Label(namespace)) : []),
+    ...validateLabels(labels, at.child('labels')),
+    ...validateAnnotations(at.child('annotations'), annotations),
+  ];
 }

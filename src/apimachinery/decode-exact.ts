@@ -23,9 +23,9 @@ export interface ExactResult {
   readonly strictErrors: readonly string[];
 }
 
-/** Decodes a parsed text as the type; throws `DecodeError`. */
-export function decodeExact(registry: SchemaRegistry, node: JsonNode, typeId: string): ExactResult {
-  const walk = new ExactWalk(registry);
+/** Decodes a parsed text as the type; throws `DecodeError`. `path` is where in an object the text stands. */
+export function decodeExact(registry: SchemaRegistry, node: JsonNode, typeId: string, path = ''): ExactResult {
+  const walk = new ExactWalk(registry, path);
   const value = walk.root(node, registry.type(typeId));
   return { value, strictErrors: walk.strictErrors };
 }
@@ -67,13 +67,14 @@ class ExactWalk {
   /** The struct that holds the field at hand. */
   #struct = '';
   /** The path of strict errors: with indices and map keys. */
-  #path = '';
+  #path: string;
   #firstError: DecodeError | undefined;
   /** Inside a value that Go hands to another decoder, which reports neither unknown nor repeated keys. */
   #lenient = 0;
 
-  constructor(registry: SchemaRegistry) {
+  constructor(registry: SchemaRegistry, path: string) {
     this.#registry = registry;
+    this.#path = path;
   }
 
   root(node: JsonNode, type: TypeSchema): Value {

@@ -3,7 +3,10 @@
  * the handler at the end. The order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
  */
 
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Auditor, KnownRequest } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import { asksImpersonation, impersonatedUser } from './authentication/impersonation.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
@@ -19,6 +22,8 @@ import type { ServedResources } from './resources.ts';
 import type { Shutdown } from './shutdown.ts';
 
 export interface PipelineOptions {
+  readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly resources: ServedResources;
   readonly flowControl: () => FlowControl;
@@ -28,8 +33,8 @@ export interface PipelineOptions {
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
-  /** Sees each request that is known, before anything is done; the audit log's place. */
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. */
+  readonly auditor?: Auditor | undefined;
   readonly resourceHandler: Handler;
   /** Whoever serves a path that is no resource; undefined: nobody. */
   pathHandler(path: string): Handler | undefined;
@@ -41,20 +46,23 @@ export function createPipeline(options: PipelineOptions): (request: ApiRequest) 
   return async (request) => {
     let info: RequestInfo | undefined;
     const observed = observer.begin(request);
+    const inProcess = request.user !== undefined;
+    const auditID = inProcess && !options.auditor ? '' : request.headers['audit-id'] || options.random.uuid();
     let response: ApiResponse;
     try {
       info = parseRequestInfo(request.method, request.path, request.query);
-      response = await serve(options, { request, info, observed });
+      const receivedAtMs = options.clock.now();
+      response = await serve(options, { request, info, auditID, receivedAtMs, inProcess, observed });
     } catch (error) {
       response = failureResponse(error, request, log);
     }
-    return observed.end(info, response);
+    return observed.end(info, inProcess ? response : withHeaders(response, { 'audit-id': auditID }));
   };
 }
 
-interface Serving {
-  readonly request: ApiRequest;
-  readonly info: RequestInfo;
+interface Serving extends Omit<KnownRequest, 'user'> {
+  /** From a component of this process, which has said who it is. */
+  readonly inProcess: boolean;
   readonly observed: ObservedRequest;
 }
 
@@ -71,13 +79,44 @@ function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse>
   return time.within(request, { limitMs, ended }, answer(options, serving, time.waitLimitOf(limitMs)));
 }
 
+/** Who asks is settled first, then what the audit log tells of it; from then on whatever happens is told, failures too. */
 async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: number): Promise<ApiResponse> {
-  const { request, info, observed } = serving;
-  const user = request.user ?? (await userOf(options, request));
+  const { auditor, log } = options;
+  const { request, info } = serving;
+  const user = request.user ?? (await authenticated(options, serving));
+  const trail = await auditor?.begin({ ...serving, user });
   // The request is the pipeline's own until it is answered.
-  const known = Object.assign(request, { user });
-  options.audit?.(known, info);
-  const entering = options.flowControl().enter(known, info, waitLimitMs);
+  Object.assign(request, { user, audit: trail });
+  const admitted = admit(options, serving, { user, waitLimitMs });
+  if (!auditor || !trail) return admitted;
+  const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));
+  return auditor.finish({ trail, request, longRunning: isLongRunning(info) }, response);
+}
+
+/** Rejects with 401. */
+async function authenticated({ authenticate, auditor, log }: PipelineOptions, serving: Serving): Promise<UserInfo> {
+  try {
+    return (await authenticate(serving.request)).user;
+  } catch (error) {
+    if (auditor) await auditor.refused(serving, failureResponse(error, serving.request, log).status);
+    throw error;
+  }
+}
+
+/** As whom, whether there is room, whether they may; then the handler. */
+async function admit(
+  options: PipelineOptions,
+  { request, info, observed, inProcess }: Serving,
+  known: { readonly user: UserInfo; readonly waitLimitMs: number },
+): Promise<ApiResponse> {
+  const { authorizer, flowControl } = options;
+  let { user } = known;
+  if (!inProcess && asksImpersonation(request)) {
+    user = await impersonatedUser(request, user, authorizer());
+    request.audit?.impersonated(user);
+    Object.assign(request, { user });
+  }
+  const entering = flowControl().enter(request, info, known.waitLimitMs);
   const entry = entering instanceof Promise ? await entering : entering;
   if ('refusal' in entry) {
     observed.terminated(info, entry.refusal.status);
@@ -85,26 +124,30 @@ async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: n
   }
   let response: ApiResponse;
   try {
-    await authorize(options.authorizer(), user, info);
-    response = await handlerOf(options, info)(known, info);
+    await authorize(authorizer(), { user, info, request });
+    response = await handlerOf(options, info)(request, info);
   } catch (error) {
     response = failureResponse(error, request, options.log);
   } finally {
     entry.release();
   }
-  return entry.headers ? { ...response, headers: { ...response.headers, ...entry.headers } } : response;
+  return entry.headers ? withHeaders(response, entry.headers) : response;
 }
 
-async function userOf({ authenticate, authorizer }: PipelineOptions, request: ApiRequest): Promise<UserInfo> {
-  const { user } = await authenticate(request);
-  return asksImpersonation(request) ? impersonatedUser(request, user, authorizer()) : user;
+function withHeaders(response: ApiResponse, headers: ApiResponse['headers']): ApiResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Throws 403. */
-async function authorize(authorizer: Authorizer, user: UserInfo, info: RequestInfo): Promise<void> {
+async function authorize(
+  authorizer: Authorizer,
+  { user, info, request }: { readonly user: UserInfo; readonly info: RequestInfo; readonly request: ApiRequest },
+): Promise<void> {
   const attributes = { user, info };
   const pending = authorizer.authorize(attributes);
   const { decision, reason } = pending instanceof Promise ? await pending : pending;
+  request.audit?.annotate('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
+  request.audit?.annotate('authorization.k8s.io/reason', reason);
   if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 

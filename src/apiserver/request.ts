@@ -4,6 +4,7 @@
  * (a resource of the registry, or one of the server's own paths).
  */
 import type { UserInfo } from '../serving/user-info.ts';
+import type { AuditTrail } from './audit/trail.ts';
 
 export type { UserInfo } from '../serving/user-info.ts';
 
@@ -52,6 +53,8 @@ export interface ApiRequest {
   readonly clientCertificates: readonly Buffer[];
   /** Set by the in-process transport, and after authentication. */
   readonly user?: UserInfo | undefined;
+  /** What the audit log tells of this request; set after authentication, absent where it tells nothing. */
+  readonly audit?: AuditTrail | undefined;
   /** Aborted when the client is gone or the request's time is up. */
   readonly signal: AbortSignal;
   /** Aborts the signal: the time is up. Absent where the signal is the caller's own. */
@@ -64,9 +67,19 @@ export type ResponseBody =
   /** An object of the API; encoded as the request's Accept header asks, or handed over as it is in-process. */
   | { readonly kind: 'object'; readonly object: unknown }
   /** Encoded bytes, in order; `contentType` is in the headers. */
-  | { readonly kind: 'bytes'; readonly chunks: readonly Uint8Array[] }
+  | {
+      readonly kind: 'bytes';
+      readonly chunks: readonly Uint8Array[];
+      /** What the bytes tell, where they are not JSON; for the audit log. */
+      readonly object?: (() => unknown) | undefined;
+    }
   /** `live`: each chunk leaves as it comes, and nothing is compressed on the way (logs that are followed, answers of backends). */
-  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array>; readonly live?: boolean | undefined }
+  | {
+      readonly kind: 'stream';
+      readonly chunks: AsyncIterable<Uint8Array>;
+      readonly live?: boolean | undefined;
+      readonly object?: (() => unknown) | undefined;
+    }
   /** A watch; each transport frames the events itself. */
   | { readonly kind: 'watch'; readonly events: AsyncIterable<WatchFrame> }
   /** The connection was taken over (upgrade); nothing more to send. */

@@ -14,6 +14,7 @@ import { createClient } from '../client/typed-client.ts';
 import type { Store } from '../storage/store.ts';
 import { AdmissionStatistics } from './admission/admission-statistics.ts';
 import { AdmissionChain } from './admission/chain.ts';
+import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
@@ -31,7 +32,7 @@ import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import { WatchLifetimes } from './registry/watch-lifetimes.ts';
-import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
+import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { Shutdown, type ShutdownSettings } from './shutdown.ts';
@@ -74,7 +75,8 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
-  readonly audit?: ((request: ApiRequest, info: RequestInfo) => void) | undefined;
+  /** Absent: nothing is audited. Its owner's to close, after the server. */
+  readonly auditor?: Auditor | undefined;
   /** What `componentstatuses` tells besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
   /** `host:port` as clients see it, for discovery. */
@@ -204,7 +206,9 @@ class Server implements ApiServer {
       shutdown: this.#shutdown,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
-      audit: options.audit,
+      auditor: options.auditor,
+      clock,
+      random: options.random ?? systemRandom,
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);

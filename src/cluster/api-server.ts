@@ -6,6 +6,7 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
+import type { Auditor } from '../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
@@ -68,6 +69,9 @@ export interface ComposedApiServerOptions {
   readonly disableAdmission?: readonly string[] | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
+  /** Its owner's to close. */
+  readonly auditor?: Auditor | undefined;
+  /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
   /** `--enable-priority-and-fairness`; default true. */
   readonly priorityAndFairness?: boolean | undefined;
   /** `--request-timeout`: how long a request may take, its body's arrival included. Default 60 s. */
@@ -216,6 +220,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     log,
     resources: { runtimeConfig: options.runtimeConfig, featureGates: options.featureGates },
     inFlight: options.inFlight,
+    auditor: options.auditor,
     components: options.components,
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,

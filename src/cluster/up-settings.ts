@@ -2,10 +2,12 @@
  * What `coracle up` was asked for, joined with what the same data directory was started with before: an option that is not given
  * again stays as it was, so that plain `up` finds the same cluster.
  */
+
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isIp } from '../apimachinery/addresses.ts';
 import { dns1123Subdomain } from '../apimachinery/names.ts';
+import type { ListenAddress } from '../serving/listen-address.ts';
 import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
 
@@ -21,11 +23,6 @@ export interface UpOptions {
   readonly mergeKubeconfig?: boolean | undefined;
   readonly install?: boolean | undefined;
   readonly nodeName?: string | undefined;
-}
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** What a cluster keeps from one start to the next. */

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
+import type { ListenAddress } from '../serving/listen-address.ts';
 import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../storage/lmdb/directory-lock.ts';
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { clusterDomain, nameServerAddress } from './addons.ts';
@@ -28,14 +29,7 @@ import { guard, processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
 import { installRequirements, missingRequirements } from './requirements.ts';
-import {
-  type ClusterSettings,
-  type ListenAddress,
-  readSettings,
-  settle,
-  type UpOptions,
-  writeSettings,
-} from './up-settings.ts';
+import { type ClusterSettings, readSettings, settle, type UpOptions, writeSettings } from './up-settings.ts';
 import { versions } from './versions.ts';
 
 export interface Surroundings {

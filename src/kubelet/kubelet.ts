@@ -7,11 +7,11 @@ import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
-import { Backoff } from './backoff.ts';
 import { Housekeeping } from './collection/housekeeping.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { KeyedBackoff } from './keyed-backoff.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
 import { keepNodeLease } from './node/node-lease.ts';
@@ -307,7 +307,7 @@ class RunningKubelet implements Kubelet {
       prober: new Prober(runtime, host.network),
       objects,
       volumeSources: { client, objects, tokens },
-      restartBackoff: new Backoff(10_000, configuration.maxContainerRestartPeriodMs),
+      restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       memoryCapacityBytes: this.#facts.memoryBytes,
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,

@@ -235,6 +235,41 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       );
     });
 
+    test(`kubectl ${release}: a node is described, tainted, cordoned, drained and put back`, async () => {
+      const node = run(path, ['get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}']);
+      const onNode = (verb: string, ...words: string[]) => run(path, [verb, ...words]);
+      assert.equal(onNode('taint', 'nodes', node, 'spare=yes:NoSchedule'), `node/${node} tainted\n`);
+      const described = onNode('describe', 'node', node);
+      for (const fact of [
+        /Taints: +spare=yes:NoSchedule/,
+        /Ready +True .* KubeletReady/,
+        /PodCIDR: +10\.244\.0\.0\/24/,
+        /Allocated resources:/,
+        new RegExp(`${namespace} +hello-`),
+      ])
+        assert.match(described, fact);
+      assert.equal(onNode('taint', 'nodes', node, 'spare-'), `node/${node} untainted\n`);
+
+      assert.equal(onNode('cordon', node), `node/${node} cordoned\n`);
+      assert.match(onNode('get', 'nodes'), / Ready,SchedulingDisabled /);
+      const draining = ['--pod-selector=app=hello', '--delete-emptydir-data', '--grace-period=1', '--timeout=60s'];
+      const drained = onNode('drain', node, ...draining);
+      assert.match(drained, new RegExp(`evicting pod ${namespace}/hello-.*node/${node} drained\n$`, 's'));
+      await eventually(
+        () => kubectl('describe', 'pods', '-l', 'app=hello'),
+        (text) => text.includes('0/1 nodes are available: 1 node(s) were unschedulable.'),
+        'Pods that wait for a node',
+      );
+      assert.equal(onNode('uncordon', node), `node/${node} uncordoned\n`);
+      kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
+
+      assert.throws(() => onNode('top', 'nodes'), /Metrics API not available/);
+      assert.match(
+        onNode('get', 'componentstatuses'),
+        /^NAME +STATUS +MESSAGE +ERROR *\nscheduler +Healthy +ok *\ncontroller-manager +Healthy +ok *\netcd-0 +Healthy +ok *\n$/,
+      );
+    });
+
     test(`kubectl ${release}: what is deleted goes, with all it owns`, async () => {
       kubectl('delete', 'deployment', 'hello');
       await eventually(

@@ -175,7 +175,7 @@ class Compiler {
       if (step) return step;
     }
     if (steps.length === 1 && steps[0]!.constant !== undefined && conversions.has(resolved.name)) {
-      const value = only?.call(steps[0]!.constant) ?? noSuchOverload();
+      const value = only ? only.call(steps[0]!.constant) : noSuchOverload();
       if (isCelError(value)) throw new ConstantError(value.message);
       return constant(value);
     }

@@ -59,6 +59,8 @@ function equalLists(left: CelList, right: CelList): boolean | CelError {
 }
 
 function equalMaps(left: CelMap, right: CelMap): boolean | CelError {
+  const own = left.equals?.(right);
+  if (own !== undefined) return own instanceof CelError ? own : own === true;
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
     const mine = left.get(key);

@@ -49,6 +49,12 @@ export class Program {
     }
   }
 
+  /** Whether it names the variable anywhere. */
+  uses(variable: string): boolean {
+    for (const name of this.#checked.names.values()) if (name === variable) return true;
+    return false;
+  }
+
   /** The least and most it can cost over values of the declared sizes. */
   estimate(declaredSizes: DeclaredSizes = () => undefined): SizeRange {
     return estimateCost(this.#checked, declaredSizes);

@@ -28,6 +28,12 @@ const answers = [
   { accept: `${table},application/json`, format: 'json', options: { transforms: true }, as: 'Table' },
   { accept: `${table},application/json`, format: 'json' },
   {
+    accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
+    format: 'json',
+    options: { transforms: 'metadata' as const },
+    as: 'PartialObjectMetadata',
+  },
+  {
     accept: 'application/json;as=Table;v=v9;g=meta.k8s.io, application/json',
     format: 'json',
     options: { transforms: true },
@@ -47,6 +53,7 @@ test('what cannot be written is refused, and YAML is no stream', () => {
   assert.throws(() => ask(protobufTable, { transforms: true }), { code: 406 });
   assert.throws(() => ask('application/json;stream=other'), { code: 406 });
   assert.throws(() => ask(table), { code: 406 });
+  assert.throws(() => ask(table, { transforms: 'metadata' }), { code: 406 });
   assert.throws(() => ask('application/yaml', { stream: true }), { code: 406 });
   assert.throws(() => ask('application/json;q=0'), { code: 406 });
 });

@@ -22,8 +22,8 @@ export interface Output {
 }
 
 export interface NegotiationOptions {
-  /** Whether Table and PartialObjectMetadata are offered here. */
-  readonly transforms?: boolean;
+  /** Whether Table and PartialObjectMetadata are offered here; what is not stored has metadata but no columns. */
+  readonly transforms?: boolean | 'metadata';
   /** Whether the answer is a stream of events. */
   readonly stream?: boolean;
   /** Whether whole objects have a protobuf form; custom ones have none. Default true. */
@@ -107,12 +107,13 @@ function streamIsKnown({ parameters }: Clause, format: OutputFormat): boolean {
 
 const transformations: ReadonlySet<string> = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']);
 
-function transformOf({ parameters }: Clause, allowed: boolean): Transform | undefined | 'unknown' {
+function transformOf({ parameters }: Clause, allowed: boolean | 'metadata'): Transform | undefined | 'unknown' {
   const as = parameters.get('as');
   if (as === undefined) return undefined;
   const version = parameters.get('v');
   const known = transformations.has(as) && parameters.get('g') === 'meta.k8s.io';
-  if (!allowed || !known || (version !== 'v1' && version !== 'v1beta1')) return 'unknown';
+  if (!allowed || (allowed === 'metadata' && as === 'Table')) return 'unknown';
+  if (!known || (version !== 'v1' && version !== 'v1beta1')) return 'unknown';
   return { as: as as Transform['as'], version };
 }
 

@@ -38,7 +38,8 @@ export function replyWithEntry(context: ReplyContext, entry: CacheEntry, options
     return encodedReply(context, transformOne(context, output.transform, rows[0]!), options);
   }
   if (output.format.name === 'protobuf') {
-    return bytesReply(output, [wrapped(envelope, entry.messageIn(resource))], options);
+    const object = () => entry.objectIn(resource);
+    return bytesReply(output, [wrapped(envelope, entry.messageIn(resource))], { ...options, object });
   }
   const bytes = entry.bytesIn(resource, envelope);
   return bytesReply(output, [reformat(output.format, bytes, output.pretty)], options);
@@ -60,14 +61,15 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
   const { output, resource, envelope, clock } = context;
   if (output.format.name === 'object') {
     const items = page.entries.map((entry) => entry.objectIn(resource));
-    const list = { kind: resource.listKind, apiVersion: resource.apiVersion, metadata: listMetadata(page), items };
-    return objectReply(Object.freeze(list), {});
+    return objectReply(Object.freeze({ ...listHead(resource, page), items }), {});
   }
   if (output.transform) return encodedReply(context, transformList(context, output.transform, page), {});
   if (output.format.name === 'protobuf') return replyWithMessages(context, page);
   const pieces = encodeList(resource, envelope, page);
   if (output.format.name !== 'json' || output.pretty) {
-    return bytesReply(output, [reformat(output.format, Buffer.concat([...pieces]), output.pretty)], {});
+    const json = Buffer.concat([...pieces]);
+    const object = () => JSON.parse(json.toString()) as unknown;
+    return bytesReply(output, [reformat(output.format, json, output.pretty)], { object });
   }
   const first = pieces.next();
   const second = first.done ? first : pieces.next();
@@ -80,16 +82,22 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
   return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks: paced(rest, clock) } };
 }
 
+function listHead(resource: ServedResource, page: ListPage) {
+  return { kind: resource.listKind, apiVersion: resource.apiVersion, metadata: listMetadata(page) };
+}
+
 /** A long list needs turns of the loop already to learn its length, which stands before everything else. */
 function replyWithMessages({ output, resource, clock }: ReplyContext, page: ListPage): ApiResponse {
   const messages = new ListMessages(resource, page);
-  if (messages.encodeSome()) return bytesReply(output, [...messages.pieces()], {});
+  const items = () => page.entries.map((entry) => entry.objectIn(resource));
+  const object = () => ({ ...listHead(resource, page), items: items() });
+  if (messages.encodeSome()) return bytesReply(output, [...messages.pieces()], { object });
   const chunks = (async function* () {
     do await new Promise<void>((resolve) => clock.soon(resolve));
     while (!messages.encodeSome());
     yield* paced(messages.pieces(), clock);
   })();
-  return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks } };
+  return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks, object } };
 }
 
 /** `299 - "text"` for each: what clients print as `Warning: text`. */
@@ -135,11 +143,15 @@ function objectReply(object: unknown, { status = 200 }: ReplyOptions): ApiRespon
 }
 
 function encodedReply({ output }: ReplyContext, object: unknown, options: ReplyOptions): ApiResponse {
-  return bytesReply(output, [encodeIn(output.format, object, output.pretty)], options);
+  return bytesReply(output, [encodeIn(output.format, object, output.pretty)], { ...options, object: () => object });
 }
 
-function bytesReply(output: Output, chunks: readonly Buffer[], options: ReplyOptions): ApiResponse {
-  const body: ResponseBody = { kind: 'bytes', chunks };
+function bytesReply(
+  output: Output,
+  chunks: readonly Buffer[],
+  options: ReplyOptions & { readonly object?: (() => unknown) | undefined },
+): ApiResponse {
+  const body: ResponseBody = { kind: 'bytes', chunks, object: options.object };
   return { status: options.status ?? 200, headers: headersOf(output, options), body };
 }
 

@@ -11,6 +11,7 @@ import type { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
+import type { ListenAddress } from '../../serving/listen-address.ts';
 import { peerChain } from '../../serving/peer-chain.ts';
 import { Deadlines } from '../deadlines.ts';
 import { failureResponse } from '../failure.ts';
@@ -19,12 +20,6 @@ import type { ConnectionContext } from './connection.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
 import { encodeResponse, FrameJoiner } from './response-encoding.ts';
-
-export interface ListenAddress {
-  readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
-}
 
 export interface HttpServerOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;

@@ -63,7 +63,9 @@ export function admittedConnection(kind: ConnectKind, admission: () => Admission
     };
     await chain.admit(attributes);
     await chain.validate(attributes);
-    return connect(Object.assign(request, { query: queryOf(kind, options, request.query) }), info);
+    // A request of a socket reads its query when it is first asked for, and has no place to set one.
+    const query = queryOf(kind, options, request.query);
+    return connect(Object.defineProperty(request, 'query', { value: query }), info);
   };
 }
 

@@ -47,6 +47,8 @@ export async function serverSideApply(operation: Operation): Promise<ApiResponse
   const read = await readConfiguration(operation.request, options);
   const target = { row: operation.resource.row, shape: ownedKind(operation).shape };
   const config = checkedConfiguration(read.config, target);
+  const { audit } = operation.request;
+  if (audit?.tellsRequest) audit.requestPatch(JSON.stringify(config));
   operation.warnings.push(...read.warnings);
   const { written, created } = await applyObject(operation, config, options);
   return replyToWrite(operation, written, created ? 201 : 200);

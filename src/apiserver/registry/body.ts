@@ -19,12 +19,14 @@ interface BodyTarget {
 }
 
 /** Decodes the body as a kind of the tables. Throws 400, 413, 415. */
-export function decodeBody(
+export async function decodeBody(
   request: ApiRequest,
   expected: GroupVersionKind,
   target: BodyTarget,
 ): Promise<Draft<KubeObject>> {
-  return decodeWith(request, tableCodec(expected), target);
+  const object = await decodeWith(request, tableCodec(expected), target);
+  request.audit?.requestObject(object);
+  return object;
 }
 
 /** Problems that only deserve a warning are added to `warnings`. Throws 400, 413, 415. */
@@ -60,7 +62,11 @@ async function decodeBytes(
 /** The body as an object of the resource, in the hub version and defaulted. */
 export async function decodeResource(operation: Operation, options: WriteOptions): Promise<Draft<KubeObject>> {
   const { request, resource, warnings } = operation;
-  return toHub(resource, await decodeWith(request, resource.codec, { options, warnings }));
+  const object = await decodeWith(request, resource.codec, { options, warnings });
+  if (resource.conversion) request.audit?.requestObject(object);
+  const hub = toHub(resource, object);
+  if (!resource.conversion) request.audit?.requestObject(hub);
+  return hub;
 }
 
 /** From a served version to the hub, with defaults. */

@@ -108,6 +108,24 @@ function describeUpdates(client: () => Client): void {
     assert.equal(updated.metadata.resourceVersion, created.metadata.resourceVersion);
   });
 
+  test('a JSON patch speaks of the object as it is served, where an empty status stands too', async () => {
+    const template = { metadata: { labels: { a: 'b' } }, spec: pod('x').spec };
+    const deployment = {
+      metadata: { name: 'served', namespace: 'default' },
+      spec: { selector: { matchLabels: { a: 'b' } }, template },
+    };
+    await client().create(deployments, deployment);
+    const ref = { namespace: 'default', name: 'served' };
+    const patch = (body: unknown) =>
+      client().patch(deployments, ref, { type: 'json', body }, { subresource: 'status' });
+    const patched = await patch([
+      { op: 'test', path: '/status', value: {} },
+      { op: 'add', path: '/status/replicas', value: 2 },
+    ]);
+    assert.deepEqual(patched.status, { replicas: 2 });
+    await assert.rejects(patch([{ op: 'test', path: '/status', value: {} }]), { code: 422 });
+  });
+
   test('an update without a version overwrites, where the kind allows it', async () => {
     await client().create(configMaps, configMap('unconditional'));
     const updated = await client().update(configMaps, { ...configMap('unconditional'), data: { a: '1' } });

@@ -21,7 +21,7 @@ import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch, isObject, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { restoreProblem } from '../../apimachinery/patch/restore.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
-import { badRequest, invalid, StatusError, unsupportedMediaType } from '../../apimachinery/status.ts';
+import { badRequest, invalid, isInvalid, StatusError, unsupportedMediaType } from '../../apimachinery/status.ts';
 import { mediaTypeOf } from '../encoding/media-types.ts';
 import type { ResourceCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
@@ -74,9 +74,11 @@ export async function readPatch(request: ApiRequest, target: PatchTarget): Promi
   const { body } = request;
   if (body.kind === 'value') {
     const value = draft(body.value);
+    if (request.audit?.tellsRequest) request.audit.requestPatch(JSON.stringify(value));
     return (before) => applied(type, { value, strictErrors: [] }, { ...target, before });
   }
   const text = body.kind === 'bytes' ? (await body.read(bodyLimitBytes)).toString('utf8') : '';
+  request.audit?.requestPatch(text);
   let patch: ParsedPatch | undefined;
   return (before) => {
     patch ??= parsers[type](text, target.fieldValidation);
@@ -188,7 +190,7 @@ function applied(
   { before, ...target }: PatchTarget & { readonly before: Document },
 ): Patched {
   if (type === 'application/json-patch+json') {
-    const after = applyJsonPatch(before, value);
+    const after = jsonPatched(before, value, target.codec);
     return decoded(after, strictErrors, {
       ...target,
       shown: () => patchedText(after, canonical(before, target.codec)),
@@ -206,6 +208,19 @@ function applied(
   const problem = restoreProblem(after, target.codec.type!);
   if (problem !== undefined) throw nonsense(goValue(patch), problem);
   return decoded(after, strictErrors, { ...target, shown: () => goValue(patch) });
+}
+
+/**
+ * The patch speaks of the document as it is served, which has more than the object has: what Go always writes (`"status":{}`) is
+ * there to be tested and added to. Only a patch that does not fit without it is tried on that.
+ */
+function jsonPatched(before: Document, patch: unknown, codec: ResourceCodec): Document {
+  try {
+    return applyJsonPatch(before, patch);
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    return applyJsonPatch(canonical(before, codec), patch);
+  }
 }
 
 interface Decoding extends PatchTarget {

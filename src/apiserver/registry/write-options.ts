@@ -92,7 +92,9 @@ export function fieldManagerErrors(manager: string, at: FieldPath = path('fieldM
 
 /** From the body where there is one, else from the query. Throws 400 or 422. */
 export async function parseDeleteOptions(request: ApiRequest): Promise<DeleteOptions> {
-  const options = (await bodyOptions(request)) ?? queryOptions(request.query);
+  const sent = await bodyOptions(request);
+  if (sent) request.audit?.requestObject({ kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/__internal', ...sent });
+  const options = sent ?? queryOptions(request.query);
   const errors = deleteOptionErrors(options);
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors);
   return options;

@@ -7,10 +7,12 @@ import { apiVersionOf, type GroupVersionKind, type GroupVersionResource } from '
 import { badRequest, unauthorized } from '../../apimachinery/status.ts';
 import type { AdmissionAttributes } from '../admission/admission.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
+import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import { decodeBody } from '../registry/body.ts';
 import { parseWriteOptions } from '../registry/write-options.ts';
 import type { ApiRequest, Handler, RequestInfo, UserInfo } from '../request.ts';
+import { partialMetadata } from '../table/table.ts';
 
 export interface ReviewContext {
   readonly request: ApiRequest;
@@ -33,12 +35,13 @@ export interface ReviewOptions<T extends KubeObject> {
   review(object: Draft<T>, context: ReviewContext): Promise<T> | T;
 }
 
-/** A `create` handler; answers 201 with the object. */
+/** A `create` handler; answers 201 with the object. As a Table it cannot be had: 406. */
 export function reviewHandler<T extends KubeObject>(options: ReviewOptions<T>): Handler {
   const { resource, subresource = '', kind, admission } = options;
   return async (request, info) => {
     const { user } = request;
     if (!user) throw unauthorized('Unauthorized');
+    const { transform } = negotiate(request, { transforms: 'metadata' });
     const writeOptions = parseWriteOptions(request.query, 'CreateOptions');
     const warnings: string[] = [];
     const object = (await decodeBody(request, kind, { options: writeOptions, warnings })) as Draft<T> &
@@ -71,7 +74,8 @@ export function reviewHandler<T extends KubeObject>(options: ReviewOptions<T>): 
       validateAdmission,
     });
     const typed = { kind: kind.kind, apiVersion: apiVersionOf(kind), ...withoutType(answer) };
-    return { status: 201, headers: warningHeader(warnings), body: { kind: 'object', object: typed } };
+    const reply = transform ? partialMetadata(typed, transform.version) : typed;
+    return { status: 201, headers: warningHeader(warnings), body: { kind: 'object', object: reply } };
   };
 }
 
@@ -83,6 +87,6 @@ function settleNamespace({ metadata }: Draft<KubeObject>, { namespace }: Request
   metadata.namespace = namespace;
 }
 
-function withoutType<T extends KubeObject>({ kind: _kind, apiVersion: _apiVersion, ...rest }: T): object {
+function withoutType({ kind: _kind, apiVersion: _apiVersion, ...rest }: KubeObject): Pick<KubeObject, 'metadata'> {
   return rest;
 }

@@ -43,6 +43,8 @@ interface Call {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly maxReplyBytes: number;
+  /** Any reply will do that says it went well. */
+  readonly told?: boolean | undefined;
 }
 
 /** How often a webhook that says "try again later" is obeyed, as client-go. */
@@ -82,7 +84,7 @@ export async function send(way: Way, call: Call): Promise<ReviewObject> {
       });
       const reply = { code: answer.statusCode ?? 0, headers: answer.headers, text };
       const waitSeconds = retryAfter(reply);
-      if (waitSeconds === undefined || retries >= maxRetries) return reviewOf(reply);
+      if (waitSeconds === undefined || retries >= maxRetries) return call.told ? acknowledged(reply) : reviewOf(reply);
       await sleep(clock, waitSeconds * 1000, limit.signal).catch((error: unknown) => {
         throw failed(error, `Post ${JSON.stringify(url)}: `);
       });
@@ -190,9 +192,15 @@ function retryAfter({ code, headers }: Reply): number | undefined {
 }
 
 /** Throws what the webhook answered instead. */
+function acknowledged(reply: Reply): ReviewObject {
+  if (reply.code < 200 || reply.code > 206) throw statusOf(reply) ?? unexpectedAnswer(reply);
+  return {};
+}
+
+/** Throws what the webhook answered instead. */
 function reviewOf(reply: Reply): ReviewObject {
+  acknowledged(reply);
   const { code, headers, text } = reply;
-  if (code < 200 || code > 206) throw statusOf(reply) ?? unexpectedAnswer(reply);
   if (text === '') {
     const contentType = headers['content-type'] ?? 'application/json';
     throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${contentType}`);

@@ -37,6 +37,8 @@ export interface Webhook {
    * the webhook answered with, or with a `WebhookCallError`.
    */
   post(body: unknown, options?: PostOptions): Promise<ReviewObject>;
+  /** Posts a JSON text and does not look at the reply, unless it says that something went wrong; rejects as `post` does. */
+  tell(json: string, options?: PostOptions): Promise<void>;
 }
 
 /** Configurations whose connections are kept, as upstream. */
@@ -93,14 +95,7 @@ export class WebhookClients {
   #make(endpoint: Endpoint): Kept {
     const { client, clock } = this.#options;
     const dial = endpoint.service ? serviceDial(endpoint.service, { client, dial: this.#dial }) : this.#dial;
-    const pool = new ConnectionPool(endpoint, dial);
-    return {
-      pool,
-      webhook: {
-        post: (body, { timeoutMs = defaultTimeoutMs, signal, maxReplyBytes = defaultReplyBytes } = {}) =>
-          send({ endpoint, pool, clock }, { body: JSON.stringify(body), timeoutMs, signal, maxReplyBytes }),
-      },
-    };
+    return webhookAt(endpoint, dial, clock);
   }
 
   #forgetOldest(): void {
@@ -109,4 +104,30 @@ export class WebhookClients {
     this.#kept.delete(oldest[0]);
     oldest[1].pool.drain();
   }
+}
+
+/** The webhook behind a kubeconfig, for whoever has no other. */
+export function serverWebhook(
+  server: WebhookServer,
+  { clock, dial = tcpDial({ clock }) }: Pick<WebhookClientsOptions, 'clock' | 'dial'>,
+): { readonly webhook: Webhook; close(): void } {
+  const { webhook, pool } = webhookAt(serverEndpoint(server), dial, clock);
+  return { webhook, close: () => pool.close() };
+}
+
+function webhookAt(endpoint: Endpoint, dial: Dial, clock: Clock): Kept {
+  const pool = new ConnectionPool(endpoint, dial);
+  const way = { endpoint, pool, clock };
+  const limits = ({ timeoutMs = defaultTimeoutMs, signal, maxReplyBytes = defaultReplyBytes }: PostOptions = {}) => ({
+    timeoutMs,
+    signal,
+    maxReplyBytes,
+  });
+  return {
+    pool,
+    webhook: {
+      post: (body, options) => send(way, { body: JSON.stringify(body), ...limits(options) }),
+      tell: async (json, options) => void (await send(way, { body: json, told: true, ...limits(options) })),
+    },
+  };
 }

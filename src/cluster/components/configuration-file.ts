@@ -9,45 +9,53 @@ import { parseDuration } from '../../apimachinery/time.ts';
 import { CommandError } from '../command-error.ts';
 import { configurationTypes, type FileField } from '../gen/component-configuration.ts';
 
-/** The file as it stands, any JSON value. */
-export function readConfigurationFile(path: string): unknown {
+/** The file as it stands, any JSON value. `flag` is the one that named it. */
+export function readConfigurationFile(path: string, flag = '--config'): unknown {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throw new CommandError(
-      `--config ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      `${flag} ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
       'Give the path of a configuration file.',
     );
   }
   try {
     return parse(text, { version: '1.1', uniqueKeys: true });
   } catch (error) {
-    throw new CommandError(`--config ${path} is not YAML: ${messageOf(error)}`, 'Correct the file.');
+    throw new CommandError(`${flag} ${path} is not YAML: ${messageOf(error)}`, 'Correct the file.');
   }
 }
 
 export interface ConfigurationKind {
   readonly kind: string;
   readonly apiVersion: string;
+  /** The flag that named the file; default `--config`. */
+  readonly flag?: string | undefined;
+  /** Told of fields that nobody knows, where they are no error. */
+  readonly onUnknownField?: ((problem: string) => void) | undefined;
 }
 
 /** Checked against the kind's table, with defaults. Throws a `CommandError` that names every problem. */
 export function decodeConfiguration(path: string, document: unknown, expected: ConfigurationKind): ConfigurationObject {
-  const problems: string[] = [];
+  const found: string[] = [];
   const { apiVersion, kind, ...fields } = isObject(document) ? document : {};
   if (apiVersion !== expected.apiVersion || kind !== expected.kind)
-    problems.push(
-      `no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')}`,
-    );
-  else checkObject(fields, expected.kind, '', problems);
+    found.push(`no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')}`);
+  else checkObject(fields, expected.kind, '', found);
+  const { flag = '--config', onUnknownField } = expected;
+  const forgiven = (problem: string) => onUnknownField !== undefined && problem.startsWith(unknownField);
+  for (const problem of found.filter(forgiven)) onUnknownField?.(problem);
+  const problems = found.filter((problem) => !forgiven(problem));
   if (problems.length > 0)
     throw new CommandError(
-      `--config ${path}: ${problems.join(', ')}`,
+      `${flag} ${path}: ${problems.join(', ')}`,
       `The file must be a ${expected.kind} of ${expected.apiVersion}.`,
     );
   return withDefaults(fields, expected.kind);
 }
+
+const unknownField = 'strict decoding error: unknown field';
 
 export type ConfigurationObject = Readonly<Record<string, unknown>>;
 
@@ -56,7 +64,7 @@ function checkObject(value: ConfigurationObject, type: string, path: string, pro
   for (const [name, content] of Object.entries(value)) {
     const at = path === '' ? name : `${path}.${name}`;
     const field = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (!field) problems.push(`strict decoding error: unknown field "${at}"`);
+    if (!field) problems.push(`${unknownField} "${at}"`);
     else if (content !== null) checkField(content, field, at, problems);
   }
 }

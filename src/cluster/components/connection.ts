@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../../apimachinery/status.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
 import { fileToken, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
@@ -42,18 +43,24 @@ export function connectionOf(options: HttpTransportOptions): Connection {
   return { client: createClient(transport), options, [Symbol.asyncDispose]: () => transport.close() };
 }
 
+/** The server that a kubeconfig names, and how to prove who one is there. Throws `CommandError`, naming the flag. */
+export async function kubeconfigOptions(
+  path: string,
+  { flag, clock }: { readonly flag: string; readonly clock: Clock },
+): Promise<HttpTransportOptions> {
+  try {
+    const config = parseKubeconfig(readFileSync(path, 'utf8'), dirname(path));
+    return await transportOptions(config, { clock, readFile: (file) => readFile(file, 'utf8') });
+  } catch (error) {
+    throw new CommandError(`${flag} ${path}: ${messageOf(error)}`, 'Give a kubeconfig of the server.');
+  }
+}
+
 async function optionsFor(flags: ConnectionFlags, environment: ComponentEnvironment): Promise<HttpTransportOptions> {
   const { clock, machine } = environment;
   const reading = { clock, readFile: (path: string) => readFile(path, 'utf8') };
   const { kubeconfig } = flags;
-  if (kubeconfig) {
-    try {
-      const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
-      return await transportOptions(config, reading);
-    } catch (error) {
-      throw new CommandError(`--kubeconfig ${kubeconfig}: ${messageOf(error)}`, 'Give a kubeconfig of the cluster.');
-    }
-  }
+  if (kubeconfig) return kubeconfigOptions(kubeconfig, { flag: '--kubeconfig', clock });
   const host = machine.environment.KUBERNETES_SERVICE_HOST;
   const port = machine.environment.KUBERNETES_SERVICE_PORT;
   if (host && port && existsSync(`${serviceAccountFolder}/token`)) {

@@ -3,6 +3,7 @@
  * yet).
  */
 import { isIp } from '../../apimachinery/addresses.ts';
+import type { Auditor } from '../../apiserver/audit/auditor.ts';
 import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
@@ -38,13 +39,14 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
   const options = optionsFrom(given, environment);
+  const auditor = await auditorOf(given, environment);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
     throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
   });
   try {
-    const server = await startApiServer({ ...options, store: { kind: 'bytes', store }, clock, random, log });
+    const server = await startApiServer({ ...options, auditor, store: { kind: 'bytes', store }, clock, random, log });
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -54,8 +56,17 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   } catch (error) {
     throw listenProblem(error);
   } finally {
+    await auditor?.close();
     await store.close();
   }
+}
+
+/** Loaded only by those who audit. */
+async function auditorOf(given: GivenFlags, environment: ComponentEnvironment): Promise<Auditor | undefined> {
+  const flagNames = ['audit-policy-file', 'audit-log-path', 'audit-webhook-config-file'];
+  if (!flagNames.some((name) => given.isGiven(name))) return undefined;
+  const { auditorFrom } = await import('./audit.ts');
+  return auditorFrom(given, environment);
 }
 
 function listenProblem(error: unknown): unknown {

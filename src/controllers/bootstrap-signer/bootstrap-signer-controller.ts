@@ -7,7 +7,7 @@ import { type ConfigMap, configMaps, type Secret, secrets } from '../../api/gen/
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { bootstrapTokenOf, bootstrapTokenType } from '../shared/bootstrap-token.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 const namespace = 'kube-public';
 const name = 'cluster-info';
@@ -24,7 +24,7 @@ export async function runBootstrapSignerController(context: ComponentContext): P
     async reconcile(key: string) {
       const info = infos.get(key);
       const data = info && planSignatures(info, tokens.list(), clock.now());
-      if (info && data && !semanticEqual(data, info.data)) await client.update(configMaps, { ...info, data });
+      if (info && data && !equalOnWire(data, info.data)) await client.update(configMaps, { ...info, data });
     },
   });
   controller.watch(infos);

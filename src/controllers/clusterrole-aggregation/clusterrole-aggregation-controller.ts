@@ -6,7 +6,7 @@ import { type ClusterRole, clusterRoles, type PolicyRule } from '../../api/gen/r
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 export async function runClusterRoleAggregationController(context: ComponentContext): Promise<void> {
   const all = context.informers.of(clusterRoles);
@@ -18,7 +18,7 @@ export async function runClusterRoleAggregationController(context: ComponentCont
       const role = all.get(name);
       if (!role?.aggregationRule) return;
       const rules = planRules(role, all.list());
-      if (!semanticEqual(rules, role.rules)) await context.client.update(clusterRoles, { ...role, rules });
+      if (!equalOnWire(rules, role.rules)) await context.client.update(clusterRoles, { ...role, rules });
     },
   });
   // Any role may be part of any aggregate.

@@ -14,7 +14,7 @@ import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
 import { controlledBy, indexOwnership } from '../shared/ownership.ts';
-import { sameStatus } from '../shared/semantic-equal.ts';
+import { sameStatus } from '../shared/wire-equality.ts';
 import { endOf, isTooLate, jobNameFor, nextLookInMs, planHistory, planStart } from './plan.ts';
 import { parseSchedule, type Schedule, wallClock } from './schedule.ts';
 

@@ -22,8 +22,8 @@ import { withKind } from '../shared/events.ts';
 import { currentRevision, planHistory, revisionHashLabel, truncateHistory } from '../shared/history.ts';
 import { candidatesFor, claim, indexOwnership, planClaims, resolveController } from '../shared/ownership.ts';
 import { nextAvailableInMs } from '../shared/pods.ts';
-import { sameStatus, semanticEqual } from '../shared/semantic-equal.ts';
 import { slowStart } from '../shared/slow-start.ts';
+import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { podForNode } from './placement.ts';
 import { type DaemonPlan, type ObservedDaemonSet, planDaemonStatus, planPlacement, planUpdate } from './plan.ts';
@@ -99,7 +99,7 @@ class DaemonLoop {
       added: wakeAll,
       updated: (node, previous) => {
         const matters = (of: Node) => [of.metadata.labels, of.spec.taints];
-        if (!semanticEqual(matters(node), matters(previous))) wakeAll();
+        if (!equalOnWire(matters(node), matters(previous))) wakeAll();
       },
       deleted: wakeAll,
     });

@@ -6,7 +6,7 @@
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import { scaledValue } from '../shared/rounding.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 export const templateHashLabel = 'pod-template-hash';
 export const revisionAnnotation = 'deployment.kubernetes.io/revision';
@@ -54,7 +54,7 @@ export function rollingLimits(deployment: Deployment): { readonly maxSurge: numb
 }
 
 export function sameTemplate(a: PodTemplateSpec | undefined, b: PodTemplateSpec | undefined): boolean {
-  return semanticEqual(withoutHash(a), withoutHash(b));
+  return equalOnWire(withoutHash(a), withoutHash(b));
 }
 
 function withoutHash(template: PodTemplateSpec | undefined): unknown {

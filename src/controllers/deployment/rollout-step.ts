@@ -19,8 +19,8 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import type { ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import { withKind } from '../shared/events.ts';
-import { sameStatus, semanticEqual } from '../shared/semantic-equal.ts';
 import { templateHash } from '../shared/template-hash.ts';
+import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
 import {
   annotationsFor,
   findNewReplicaSet,
@@ -174,7 +174,7 @@ export class RolloutStep {
   async #refresh(present: ReplicaSet, revision: number): Promise<ReplicaSet> {
     const minReadySeconds = this.#deployment.spec.minReadySeconds;
     const annotations = annotationsFor(this.#deployment, present, revision);
-    const stale = !semanticEqual(annotations, present.metadata.annotations);
+    const stale = !equalOnWire(annotations, present.metadata.annotations);
     if (stale || (present.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
       return await this.#context.client.update(replicaSets, {
         ...present,

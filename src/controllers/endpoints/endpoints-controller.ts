@@ -19,7 +19,6 @@ import { type Controller, createController } from '../../reconcile/controller.ts
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
 import {
   endpointsChanged,
   headlessLabel,
@@ -29,6 +28,7 @@ import {
   triggerTime,
 } from '../shared/service-endpoints.ts';
 import { watchServicePods } from '../shared/service-watch.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 import { planSubsets } from './subsets.ts';
 
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';
@@ -157,8 +157,8 @@ export function planEndpoints(
   const overCapacity = before?.[overCapacityAnnotation] === 'truncated';
   const same =
     present &&
-    semanticEqual(present.subsets, subsets) &&
-    semanticEqual(present.metadata.labels, labels) &&
+    equalOnWire(present.subsets, subsets) &&
+    equalOnWire(present.metadata.labels, labels) &&
     overCapacity === truncated;
   if (same) return undefined;
   const { [lastChangeTriggerAnnotation]: lastTrigger, [overCapacityAnnotation]: _, ...kept } = before ?? {};

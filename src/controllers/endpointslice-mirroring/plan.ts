@@ -7,7 +7,7 @@ import { endpoints as endpointsType } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { parseIp } from '../../apimachinery/addresses.ts';
 import { controllerReference } from '../../apimachinery/meta.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
@@ -38,7 +38,7 @@ export function planMirror(
   const update: EndpointSlice[] = [];
   for (const slice of wanted) {
     const index = left.findIndex(
-      (other) => other.addressType === slice.addressType && semanticEqual(other.ports, slice.ports),
+      (other) => other.addressType === slice.addressType && equalOnWire(other.ports, slice.ports),
     );
     const [match] = index < 0 ? [] : left.splice(index, 1);
     if (!match) create.push(slice);
@@ -56,7 +56,7 @@ function sameContent(a: EndpointSlice, b: EndpointSlice): boolean {
     metadata.annotations ?? {},
     endpoints ?? [],
   ];
-  return semanticEqual(content(a), content(b));
+  return equalOnWire(content(a), content(b));
 }
 
 function slicesOf(source: Endpoints, subset: EndpointSubset, maxPerSlice: number): EndpointSlice[] {

@@ -8,8 +8,8 @@ import type { Service } from '../../api/gen/core-v1.ts';
 import { services } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { controllerReference } from '../../apimachinery/meta.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
 import { headlessLabel, isHeadless, lastChangeTriggerAnnotation } from '../shared/service-endpoints.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 import { type AddressType, addressTypesOf, type EndpointGroup, portsKey } from './endpoints.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
@@ -71,7 +71,7 @@ function placeholder(
     removed.length === 1 &&
     (only.endpoints?.length ?? 0) === 0 &&
     (only.ports?.length ?? 0) === 0 &&
-    semanticEqual(only.metadata.labels, wanted.metadata.labels);
+    equalOnWire(only.metadata.labels, wanted.metadata.labels);
   return same ? { keep: only } : { create: wanted };
 }
 
@@ -119,14 +119,14 @@ function planGroup(
   const labels = labelsOf(service);
   const pages = present.map((slice): Page => {
     const endpoints: Endpoint[] = [];
-    let changed = !semanticEqual(slice.metadata.labels, labels);
+    let changed = !equalOnWire(slice.metadata.labels, labels);
     for (const endpoint of slice.endpoints ?? []) {
       const wanted = left.get(identity(endpoint));
       if (!wanted) changed = true;
       else {
         endpoints.push(wanted);
         left.delete(identity(endpoint));
-        if (!semanticEqual(endpoint, wanted)) changed = true;
+        if (!equalOnWire(endpoint, wanted)) changed = true;
       }
     }
     return { slice, endpoints, changed };

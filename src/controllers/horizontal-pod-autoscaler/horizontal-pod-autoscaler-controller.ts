@@ -21,7 +21,7 @@ import { createController, type ReconcileResult } from '../../reconcile/controll
 import type { EventRecorder } from '../../reconcile/events.ts';
 import { discover } from '../shared/discovery.ts';
 import { withKind } from '../shared/events.ts';
-import { sameStatus, semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
 import { type History, noHistory, planReplicas, withChange } from './limits.ts';
 import { answerOf, type MetricAnswer, type MetricContext, MetricFailure } from './metrics.ts';
 
@@ -66,7 +66,7 @@ export async function runHorizontalPodAutoscalerController(
   });
   controller.watchMapped(all, (autoscaler, previous) => {
     // Our own status comes back as an update: only what the user changes is worth a look before its time.
-    const same = previous !== undefined && semanticEqual(previous.spec, autoscaler.spec);
+    const same = previous !== undefined && equalOnWire(previous.spec, autoscaler.spec);
     return same ? [] : [`${autoscaler.metadata.namespace}/${autoscaler.metadata.name}`];
   });
   await controller.run();

@@ -10,7 +10,7 @@ import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { discover, supports } from '../shared/discovery.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 import { type DeletionProgress, planConditions } from './conditions.ts';
 
 const namespaceFinalizer = 'kubernetes';
@@ -166,7 +166,7 @@ async function writeConditions(
   progress: DeletionProgress,
 ): Promise<Namespace> {
   const conditions = planConditions(namespace.status?.conditions, progress, context.clock.now());
-  if (semanticEqual(conditions, namespace.status?.conditions)) return namespace;
+  if (equalOnWire(conditions, namespace.status?.conditions)) return namespace;
   return await context.client.updateStatus(namespaces, { ...namespace, status: { ...namespace.status, conditions } });
 }
 

@@ -18,7 +18,7 @@ import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 import { classOf, findVolume, isBoundTo, mismatch } from './match.ts';
 
 const bindCompleted = 'pv.kubernetes.io/bind-completed';
@@ -171,7 +171,7 @@ class Binder {
     }
     const { accessModes, capacity } = bound.spec;
     const status = { ...owner.status, phase: 'Bound' as const, accessModes, capacity };
-    if (!semanticEqual(status, owner.status)) await client.updateStatus(persistentVolumeClaims, { ...owner, status });
+    if (!equalOnWire(status, owner.status)) await client.updateStatus(persistentVolumeClaims, { ...owner, status });
   }
 
   async #refer(volume: PersistentVolume, { metadata }: PersistentVolumeClaim): Promise<PersistentVolume> {

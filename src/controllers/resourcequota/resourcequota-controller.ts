@@ -12,7 +12,7 @@ import { sleep } from '../../base/clock.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
 import { discover, supports } from '../shared/discovery.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 /** The rules of counting, shared with admission. */
 export interface QuotaEvaluator {
@@ -50,7 +50,7 @@ export async function runResourceQuotaController(
       if (!quota) return;
       const used = planUsed(quota, await kinds.objectsFor(quota), evaluator, clock.now());
       const status = { hard: quota.spec.hard ?? {}, used };
-      if (semanticEqual(status.hard, quota.status?.hard) && sameAmounts(used, quota.status?.used)) return;
+      if (equalOnWire(status.hard, quota.status?.hard) && sameAmounts(used, quota.status?.used)) return;
       await client.updateStatus(resourceQuotas, { ...quota, status });
     },
   });

@@ -6,7 +6,7 @@ import { configMaps, namespaces } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists, isNamespaceTerminating, isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 
 export const rootCAConfigMapName = 'kube-root-ca.crt';
 
@@ -45,7 +45,7 @@ export async function runRootCACertificatePublisherController(
         const described = Object.entries(annotations).every(
           ([key, value]) => present.metadata.annotations?.[key] === value,
         );
-        if (described && semanticEqual(present.data, data)) return;
+        if (described && equalOnWire(present.data, data)) return;
         const metadata = { ...present.metadata, annotations: { ...present.metadata.annotations, ...annotations } };
         await context.client.update(configMaps, { ...present, metadata, data });
       } catch (error) {

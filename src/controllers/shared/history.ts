@@ -8,8 +8,8 @@ import { controllerReference, isControlledBy, type KubeObject } from '../../apim
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isAlreadyExists, isNotFound } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
-import { semanticEqual } from './semantic-equal.ts';
 import { templateHash } from './template-hash.ts';
+import { equalOnWire } from './wire-equality.ts';
 
 export const revisionHashLabel = 'controller-revision-hash';
 
@@ -25,7 +25,7 @@ export interface History {
 export function planHistory(revisions: readonly ControllerRevision[], template: PodTemplateSpec): History {
   const sorted = [...revisions].sort(byRevision);
   const data = patchOf(template);
-  const current = sorted.findLast((revision) => semanticEqual(revision.data, data));
+  const current = sorted.findLast((revision) => equalOnWire(revision.data, data));
   const old = sorted.filter((revision) => revision !== current);
   const newest = old.at(-1)?.revision ?? 0;
   return { current, old, revision: newest + 1 };
@@ -88,7 +88,7 @@ export async function currentRevision<O extends KubeObject>(
       if (!isAlreadyExists(error)) throw error;
       const { namespace, name = '' } = wanted.metadata;
       const present = await client.get(controllerRevisions, { namespace, name });
-      if (isControlledBy(present, owner.object) && semanticEqual(present.data, wanted.data)) {
+      if (isControlledBy(present, owner.object) && equalOnWire(present.data, wanted.data)) {
         return { revision: present, collisionCount: collisions };
       }
     }

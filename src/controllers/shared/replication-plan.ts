@@ -7,7 +7,7 @@ import type { Pod, PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import { type ConditionLike, findCondition, withoutCondition } from '../../apimachinery/conditions.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import { rankForDeletion } from './deletion-ranking.ts';
-import { sameStatus } from './semantic-equal.ts';
+import { sameStatus } from './wire-equality.ts';
 
 /** Creations or deletions in one go. */
 export const burstReplicas = 500;

@@ -5,7 +5,7 @@
 import { isPodReady, isPodTerminal } from '../../api/core/v1/pod-status.ts';
 import type { ContainerPort, Pod, Service, ServicePort } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { semanticEqual } from './semantic-equal.ts';
+import { equalOnWire } from './wire-equality.ts';
 
 export const headlessLabel = 'service.kubernetes.io/headless';
 export const lastChangeTriggerAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';
@@ -65,7 +65,7 @@ export function endpointsChanged(pod: Pod, previous: Pod): boolean {
     podAddresses(of),
     isPodReady(of),
   ];
-  return !semanticEqual(facts(pod), facts(previous));
+  return !equalOnWire(facts(pod), facts(previous));
 }
 
 /**

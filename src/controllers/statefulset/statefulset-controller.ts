@@ -20,7 +20,7 @@ import { withKind } from '../shared/events.ts';
 import { currentRevision, planHistory, revisionHashLabel, templateOf, truncateHistory } from '../shared/history.ts';
 import { candidatesFor, claim, indexOwnership, planClaims, resolveController } from '../shared/ownership.ts';
 import { nextAvailableInMs } from '../shared/pods.ts';
-import { sameStatus } from '../shared/semantic-equal.ts';
+import { sameStatus } from '../shared/wire-equality.ts';
 import { planClaimOwners } from './claims.ts';
 import { planStatefulSet, planStatefulStatus, type StatefulAction } from './plan.ts';
 import { claimsFor, ordinalOf, podForOrdinal, podIndexLabel, podNameFor, podNameLabel, startOrdinal } from './pod.ts';

@@ -11,7 +11,7 @@ import { type Controller, createController, type ReconcileResult } from '../../r
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../shared/events.ts';
 import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
-import { semanticEqual } from '../shared/semantic-equal.ts';
+import { equalOnWire } from '../shared/wire-equality.ts';
 import { planEviction, type Schedule } from './plan.ts';
 
 export async function runTaintEvictionController(context: ComponentContext): Promise<void> {
@@ -87,7 +87,7 @@ function follow(
       if (isTainted(node)) wakePods(node);
     },
     updated: (node, previous) => {
-      if (!semanticEqual(node.spec.taints, previous.spec.taints) && (isTainted(node) || isTainted(previous)))
+      if (!equalOnWire(node.spec.taints, previous.spec.taints) && (isTainted(node) || isTainted(previous)))
         wakePods(node);
     },
     deleted: wakePods,
@@ -102,7 +102,7 @@ function follow(
       const same =
         pod.spec.nodeName === previous.spec.nodeName &&
         pod.metadata.deletionTimestamp === previous.metadata.deletionTimestamp &&
-        semanticEqual(pod.spec.tolerations, previous.spec.tolerations);
+        equalOnWire(pod.spec.tolerations, previous.spec.tolerations);
       if (!same) wakePod(pod);
     },
     deleted: (pod) => void schedules.delete(keyOf(pod)),

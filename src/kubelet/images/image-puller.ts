@@ -7,7 +7,7 @@ import { quote } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
-import { Backoff } from '../backoff.ts';
+import { KeyedBackoff } from '../keyed-backoff.ts';
 import type { ContainerRuntime, Image, RegistryCredentials, SandboxConfig } from '../runtime/runtime.ts';
 import { credentialsFor, withDefaultTag } from './credentials.ts';
 
@@ -50,7 +50,7 @@ const validReference = /^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$/;
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #backoff = new Backoff(10_000, 300_000);
+  readonly #backoff = new KeyedBackoff(10_000, 300_000);
   readonly #lastError = new Map<string, string>();
   #running = 0;
   readonly #waiting: (() => void)[] = [];

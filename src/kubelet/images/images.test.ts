@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Secret } from '../../api/gen/core-v1.ts';
-import { Backoff } from '../backoff.ts';
 import { collectable } from '../collection/container-collection.ts';
 import { ImageCollection } from '../collection/image-collection.ts';
+import { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Container, Image, Sandbox } from '../runtime/runtime.ts';
 import { credentialsFor, matchesRegistry, qualified, withDefaultTag } from './credentials.ts';
 import { pauseBinaries } from './gen/pause-binary.ts';
@@ -155,7 +155,7 @@ describe('what is collected', () => {
 });
 
 it('doubles a back-off, and forgets it after a while of quiet', () => {
-  const backoff = new Backoff(10, 80);
+  const backoff = new KeyedBackoff(10, 80);
   assert.equal(backoff.remaining('k', 0, 0), 0);
   const delays = [];
   for (let at = 0; at < 5; at++) {

@@ -3,10 +3,10 @@ import type { Pod, Service } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { Backoff } from '../backoff.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
+import type { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
@@ -28,7 +28,7 @@ export interface PodServices {
   readonly prober: Prober;
   readonly objects: ReferencedObjects;
   readonly volumeSources: VolumeSources;
-  readonly restartBackoff: Backoff;
+  readonly restartBackoff: KeyedBackoff;
   readonly memoryCapacityBytes: number;
   /** All Services known; empty until they are. */
   services(): readonly Service[];

@@ -2,6 +2,7 @@
  * The kubelet's own server: HTTPS on port 10250 for the API server and for metrics, with authentication and authorization of every request,
  * and a plain health page on loopback. It serves what `KubeletView` shows and keeps nothing itself.
  */
+
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,17 +13,12 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
+import type { ListenAddress } from '../../serving/listen-address.ts';
 import { type Access, refusal } from './access.ts';
 import type { KubeletView } from './kubelet-view.ts';
 import { failure, notFoundPage, Refusal, type Reply, sendRefusal, sendReply } from './replies.ts';
 import { createRoutes, type Routes, streamingRoute } from './routes.ts';
 import { serveStreaming } from './streaming.ts';
-
-export interface ListenAddress {
-  readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
-}
 
 export interface ServingCertificate {
   /** PEM, with intermediates. */

@@ -1,19 +1,20 @@
 /**
  * CustomResourceDefinitions: names, versions, and which of them is stored. The list of versions that objects were ever stored in
- * only grows here. Schemas are judged by who serves the resources.
+ * only grows here. What a definition says is judged in `definition-validation.ts`, and whether its names are free by who serves it.
  */
-import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
+
+import { quote } from '../../../apimachinery/go-text.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
-import { dns1035Label, dns1123Subdomain } from '../../../apimachinery/names.ts';
-import { fillAbsent, fillEmpty, partOf } from '../../defaulting.ts';
+import { isKnownFormat } from '../../../apimachinery/structural-schema/formats.ts';
+import { fillAbsent, fillEmpty, isEmpty, partOf } from '../../defaulting.ts';
 import {
   type CustomResourceDefinition,
-  type CustomResourceDefinitionNames,
   type CustomResourceDefinitionSpec,
   customResourceDefinitions,
 } from '../../gen/apiextensions-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { validateImmutable, validateRequiredEnum } from '../../validation.ts';
+import { validateDefinition, validateDefinitionUpdate, validateStatus } from './definition-validation.ts';
+import { schemasOf, schemasWithin } from './schema-traversal.ts';
 
 export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefinition> = {
   resource: customResourceDefinitions,
@@ -30,104 +31,41 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
     fillAbsent(spec, 'conversion', { strategy: 'None' });
     const service = spec.conversion?.webhook?.clientConfig?.service;
     if (service) fillAbsent(service, 'port', 443);
+    const stored = storageVersionOf(definition);
+    if (stored !== undefined && isEmpty(definition.status?.storedVersions))
+      partOf(definition, 'status').storedVersions = [stored];
   },
-  prepareForCreate: recordStoredVersion,
-  prepareForUpdate: recordStoredVersion,
-  validate,
-  validateUpdate: (definition, previous) => [
-    ...validate(definition),
-    ...(['group', 'scope'] as const).flatMap((field) =>
-      isEstablished(previous)
-        ? validateImmutable(path('spec', field), definition.spec[field], previous.spec[field])
-        : [],
-    ),
-    ...(['kind', 'plural'] as const).flatMap((field) =>
-      isEstablished(previous)
-        ? validateImmutable(path('spec', 'names', field), definition.spec.names[field], previous.spec.names[field])
-        : [],
-    ),
-  ],
+  prepareForCreate(definition, { warn }) {
+    recordStoredVersion(definition);
+    for (const format of unheardOfFormats(definition.spec)) warn(`unrecognized format ${quote(format)}`);
+  },
+  prepareForUpdate(definition, previous, { warn }) {
+    recordStoredVersion(definition);
+    const known = unheardOfFormats(previous.spec);
+    for (const format of unheardOfFormats(definition.spec))
+      if (!known.has(format)) warn(`unrecognized format ${quote(format)}`);
+  },
+  validate: (definition) => validateDefinition(definition),
+  validateUpdate: (definition, previous) => validateDefinitionUpdate(definition, previous),
+  subresources: { status: { validateUpdate: validateStatus } },
 };
 
-function isEstablished({ status }: CustomResourceDefinition): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === 'Established' && value === 'True') ?? false;
+function storageVersionOf({ spec }: Pick<Draft<CustomResourceDefinition>, 'spec'>): string | undefined {
+  return spec.versions?.find(({ storage }) => storage)?.name;
 }
 
 function recordStoredVersion(definition: Draft<CustomResourceDefinition>): void {
-  const stored = definition.spec.versions?.find(({ storage }) => storage)?.name;
+  const stored = storageVersionOf(definition);
   if (stored === undefined) return;
   const status = partOf(definition, 'status');
   const versions = status.storedVersions ?? [];
   if (!versions.includes(stored)) status.storedVersions = [...versions, stored];
 }
 
-function validate({ metadata, spec }: CustomResourceDefinition): FieldError[] {
-  const at = path('spec');
-  const { group = '', names, scope } = spec;
-  const errors: FieldError[] = [];
-  if (metadata.name !== `${names.plural}.${group}`) {
-    const message = 'must be spec.names.plural+"."+spec.group';
-    errors.push(invalid(path('metadata', 'name'), metadata.name ?? '', message));
-  }
-  const messages = dns1123Subdomain(group);
-  if (group === '') errors.push(required(at.child('group')));
-  else if (messages.length > 0) errors.push(invalid(at.child('group'), group, messages.join(',')));
-  else if (!group.includes('.')) {
-    errors.push(invalid(at.child('group'), group, 'should be a domain with at least one dot'));
-  }
-  errors.push(...validateRequiredEnum(at.child('scope'), scope, ['Cluster', 'Namespaced']));
-  return [...errors, ...validateVersions(at, spec), ...validateNames(at.child('names'), names)];
-}
-
-function validateVersions(at: FieldPath, spec: CustomResourceDefinitionSpec): FieldError[] {
-  const { versions = [], preserveUnknownFields } = spec;
-  const errors: FieldError[] = [];
-  if (preserveUnknownFields) {
-    const message =
-      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
-    errors.push(invalid(at.child('preserveUnknownFields'), true, message));
-  }
-  for (const [index, { name, schema }] of versions.entries()) {
-    const here = at.child('versions').index(index);
-    const messages = dns1035Label(name ?? '');
-    if (messages.length > 0) errors.push(invalid(here.child('name'), name ?? '', messages.join(',')));
-    if (!schema?.openAPIV3Schema) {
-      errors.push(required(here.child('schema').child('openAPIV3Schema'), 'schemas are required'));
-    }
-  }
-  if (new Set(versions.map(({ name }) => name)).size < versions.length) {
-    errors.push(invalid(at.child('versions'), versions, 'must contain unique version names'));
-  }
-  if (versions.filter(({ storage }) => storage).length !== 1) {
-    errors.push(invalid(at.child('versions'), versions, 'must have exactly one version marked as storage version'));
-  }
-  return errors;
-}
-
-function validateNames(at: FieldPath, names: CustomResourceDefinitionNames): FieldError[] {
-  const { kind = '', listKind = '', shortNames = [], categories = [] } = names;
-  const errors: FieldError[] = [];
-  for (const field of ['plural', 'singular', 'kind', 'listKind'] as const) {
-    if (!names[field]) errors.push(required(at.child(field)));
-  }
-  for (const field of ['plural', 'singular'] as const)
-    errors.push(...validateWord(at.child(field), names[field] ?? ''));
-  for (const [index, name] of shortNames.entries())
-    errors.push(...validateWord(at.child('shortNames').index(index), name));
-  for (const [field, value] of Object.entries({ kind, listKind })) {
-    const messages = value === '' ? [] : dns1035Label(value.toLowerCase());
-    const message = `may have mixed case, but should otherwise match: ${messages.join(',')}`;
-    if (messages.length > 0) errors.push(invalid(at.child(field), value, message));
-  }
-  for (const [index, name] of categories.entries())
-    errors.push(...validateWord(at.child('categories').index(index), name));
-  if (kind !== '' && kind === listKind) {
-    errors.push(invalid(at.child('listKind'), listKind, 'kind and listKind may not be the same'));
-  }
-  return errors;
-}
-
-function validateWord(at: FieldPath, word: string): FieldError[] {
-  const messages = dns1035Label(word);
-  return messages.length === 0 ? [] : [invalid(at, word, messages.join(','))];
+/** Formats that nothing checks, each once. */
+function unheardOfFormats(spec: CustomResourceDefinitionSpec): ReadonlySet<string> {
+  const unheardOf = schemasOf(spec)
+    .flatMap(schemasWithin)
+    .flatMap(({ format = '', type = '' }) => (format === '' || isKnownFormat(format, type) ? [] : [format]));
+  return new Set(unheardOf);
 }

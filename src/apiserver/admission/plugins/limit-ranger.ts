@@ -15,7 +15,7 @@ import type { Draft } from '../../../apimachinery/meta.ts';
 import { parseQuantity, type Quantity } from '../../../apimachinery/quantity.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { isResource, type PluginContext, whenReady } from '../plugin-context.ts';
-import { type Amounts, amountsOf, podAmounts } from '../pod-resources.ts';
+import { type Amounts, amountsOf, podAmounts } from '../pod-quantities.ts';
 import { refusal } from '../refusal.ts';
 
 const annotation = 'kubernetes.io/limit-ranger';

@@ -6,7 +6,7 @@ import { scopeRequirements } from '../../../api/core/v1/resource-quota.ts';
 import type { ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { parseQuantity, type Quantity, zeroQuantity } from '../../../apimachinery/quantity.ts';
 import type { AdmissionAttributes } from '../admission.ts';
-import { type Amounts, amountsOf } from '../pod-resources.ts';
+import { type Amounts, amountsOf } from '../pod-quantities.ts';
 import { refusal } from '../refusal.ts';
 import { inScope, namesAbout, unstatedResources, usageOf } from './usage.ts';
 

@@ -11,7 +11,7 @@ import type {
 import { parseQuantity, type Quantity, quantityOf } from '../../../apimachinery/quantity.ts';
 import { type GroupVersionResource, groupResource } from '../../../apimachinery/resource.ts';
 import { parseTime } from '../../../apimachinery/time.ts';
-import { type Amounts, podAmounts } from '../pod-resources.ts';
+import { type Amounts, podAmounts } from '../pod-quantities.ts';
 
 const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
 /** Of these, a quota makes every container say what it wants. */

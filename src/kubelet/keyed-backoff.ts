@@ -7,7 +7,7 @@ interface Entry {
   updatedAtMs: number;
 }
 
-export class Backoff {
+export class KeyedBackoff {
   readonly #initialMs: number;
   readonly #maxMs: number;
   readonly #entries = new Map<string, Entry>();
