@@ -7,7 +7,7 @@ import {
   boolType,
   type CelType,
   dynType,
-  Environment,
+  type Environment,
   listOf,
   mapOf,
   nullType,
@@ -16,12 +16,9 @@ import {
   sameType,
   stringType,
 } from '../../../apimachinery/cel/index.ts';
-import {
-  authorization,
-  authorizationSelectors,
-  authorizerType,
-  resourceCheckType,
-} from '../../../apimachinery/cel/library/authorization.ts';
+import { authorizerType, resourceCheckType } from '../../../apimachinery/cel/library/authorization.ts';
+import { baseEnvironment } from '../../../apimachinery/cel/library/environment.ts';
+import { jsonPatchKeys } from '../../../apimachinery/cel/library/json-patch.ts';
 import { type FieldError, type FieldPath, invalid } from '../../../apimachinery/field-error.ts';
 import { applyType, jsonPatchType, namespaceType, patchTypeNamed, requestType } from './types.ts';
 
@@ -136,19 +133,18 @@ function selectable(type: CelType | undefined): CelType {
 }
 
 function environmentOf({ params, authorizer, patches = false }: Scope): Environment {
-  if (!params && !authorizer && !patches) return baseEnvironment();
-  return baseEnvironment().extend({
+  if (!params && !authorizer && !patches) return knownEnvironment();
+  return knownEnvironment().extend({
     variables: {
       ...(params ? { params: dynType } : {}),
       ...(authorizer ? { authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType } : {}),
     },
-    ...(patches ? { objectType: patchTypeNamed } : {}),
+    ...(patches ? { objectType: patchTypeNamed, libraries: [jsonPatchKeys] } : {}),
   });
 }
 
-const baseEnvironment: () => Environment = once(() =>
-  Environment.standard({
-    libraries: [authorization, authorizationSelectors],
+const knownEnvironment: () => Environment = once(() =>
+  baseEnvironment('stored').extend({
     variables: { object: dynType, oldObject: dynType, request: requestType, namespaceObject: namespaceType },
   }),
 );

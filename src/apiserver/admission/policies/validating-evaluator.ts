@@ -22,6 +22,7 @@ import {
   conditionsBudget,
   Evaluation,
   type EvaluationOptions,
+  type Outcome,
   policyBudget,
 } from '../expressions/evaluation.ts';
 
