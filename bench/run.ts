@@ -17,6 +17,7 @@ export const programs = [
   'watch-fanout',
   'pod-start',
   'start-with-objects',
+  'hostile-clients',
 ] as const;
 
 type Measured = Figure & { readonly reached?: boolean };

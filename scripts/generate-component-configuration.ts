@@ -21,6 +21,7 @@ const roots = [
   'kubescheduler/v1.KubeSchedulerConfiguration',
   'kubeproxy/v1alpha1.KubeProxyConfiguration',
   'audit/v1.Policy',
+  'apiserver/v1.EncryptionConfiguration',
 ];
 const shortName = (type: string) => type.replace(/^.*\./, '');
 

@@ -18,7 +18,7 @@ import { ProtobufError } from './protobuf/wire-reader.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from './resource.ts';
 import type { SchemaRegistry } from './schema.ts';
 import { badRequest, type StatusError } from './status.ts';
-import { yamlToJson } from './yaml-text.ts';
+import { type YamlConversion, yamlToJson } from './yaml-text.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -28,6 +28,8 @@ export interface DecodeRequest {
   readonly fieldValidation: FieldValidation;
   /** The body's form; JSON when absent. */
   readonly format?: 'json' | 'yaml' | undefined;
+  /** Reads YAML; by default here and now, however long it takes. */
+  readonly yaml?: ((text: string) => YamlConversion) | undefined;
 }
 
 /** An object as the tables have it: known fields in canonical form, `kind` and `apiVersion` set. */
@@ -58,7 +60,7 @@ export class Codec {
   decode(body: Uint8Array | string, request: DecodeRequest): Decoded {
     const original =
       typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-    const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind) : undefined;
+    const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind, request.yaml) : undefined;
     const text = yaml?.json ?? original;
     const fast = parseFast(text);
     const stated = statedKind(
@@ -245,11 +247,11 @@ export class Codec {
  */
 export function decodeUntyped(
   body: Uint8Array | string,
-  options: { readonly kind: string; readonly format?: 'json' | 'yaml' | undefined },
+  options: { readonly kind: string } & Pick<DecodeRequest, 'format' | 'yaml'>,
 ): { readonly object: Record<string, unknown>; readonly strictErrors: readonly string[] } {
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-  const yaml = options.format === 'yaml' ? convertYaml(original, options.kind) : undefined;
+  const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
   const value = fast?.value ?? exactOf(text, original, options.kind);
@@ -278,11 +280,16 @@ interface Parsed {
   readonly inexact: boolean;
 }
 
+const longTextFrom = 64 * 1024;
+
 /** Undefined when the text is no JSON or too deep: the exact parser will say why. */
 function parseFast(text: string): Parsed | undefined {
   try {
+    // A long text may be nested so deeply that parsing it takes many times longer than looking how deep it is.
+    const scanned = text.length > longTextFrom ? scanJson(text) : undefined;
+    if (scanned && scanned.depth > maxJsonDepth) return undefined;
     const value: unknown = JSON.parse(text);
-    const { keys, inexact, depth } = scanJson(text);
+    const { keys, inexact, depth } = scanned ?? scanJson(text);
     return depth > maxJsonDepth ? undefined : { value, keys, inexact };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -342,9 +349,13 @@ function openBody(body: Uint8Array, kind: string) {
   }
 }
 
-function convertYaml(text: string, kind: string): { readonly json: string; readonly strictErrors: readonly string[] } {
+function convertYaml(
+  text: string,
+  kind: string,
+  convert: NonNullable<DecodeRequest['yaml']> = yamlToJson,
+): YamlConversion {
   try {
-    return yamlToJson(text);
+    return convert(text);
   } catch (error) {
     throw unrecognized((error as Error).message, text, kind);
   }

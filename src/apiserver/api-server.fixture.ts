@@ -96,7 +96,7 @@ export interface OpenHttps {
 /** Puts a server on a free port of the loopback. */
 export async function serveHttps(
   server: Pick<ApiServer, 'handle'>,
-  options: { readonly bodyTimeoutMs?: number; readonly log?: Log } = {},
+  options: { readonly bodyTimeoutMs?: number; readonly goawayChance?: number; readonly log?: Log } = {},
 ): Promise<OpenHttps> {
   const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
   const authority = createCertificateAuthority({ commonName: 'test-ca' }, sources);

@@ -11,6 +11,7 @@ import type { AuthenticationResult } from './authentication/authenticator.ts';
 import { asksImpersonation, impersonatedUser } from './authentication/impersonation.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
+import type { YamlThread } from './encoding/yaml-thread.ts';
 import { failureResponse } from './failure.ts';
 import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
 import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
@@ -30,6 +31,7 @@ export interface PipelineOptions {
   readonly observer: RequestObserver;
   readonly time: RequestTime;
   readonly shutdown: Shutdown;
+  readonly yamlThread: YamlThread;
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
@@ -76,7 +78,8 @@ function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse>
   if (longRunning) return answer(options, serving, time.waitLimitOf());
   const limitMs = time.limitOf(request);
   const ended = shutdown.enter();
-  return time.within(request, { limitMs, ended }, answer(options, serving, time.waitLimitOf(limitMs)));
+  const expired = () => serving.observed.terminated(info, 504);
+  return time.within(request, { limitMs, ended, expired }, answer(options, serving, time.waitLimitOf(limitMs)));
 }
 
 /** Who asks is settled first, then what the audit log tells of it; from then on whatever happens is told, failures too. */
@@ -86,7 +89,7 @@ async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: n
   const user = request.user ?? (await authenticated(options, serving));
   const trail = await auditor?.begin({ ...serving, user });
   // The request is the pipeline's own until it is answered.
-  Object.assign(request, { user, audit: trail });
+  Object.assign(request, { user, audit: trail, yamlThread: options.yamlThread });
   const admitted = admit(options, serving, { user, waitLimitMs });
   if (!auditor || !trail) return admitted;
   const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));

@@ -13,6 +13,14 @@ export const defaultRequestTimeoutMs = 60_000;
 const waitingShare = 1 / 4;
 const longestWaitMs = 60_000;
 
+export interface RequestEnd {
+  readonly limitMs: number;
+  /** Called when the work is over, even after its time. */
+  ended(): void;
+  /** Called when the time is up before the work is over. */
+  expired(): void;
+}
+
 export class RequestTime {
   readonly #clock: Clock;
   readonly #longestMs: number;
@@ -39,15 +47,16 @@ export class RequestTime {
     return Math.min(limitMs * waitingShare, longestWaitMs);
   }
 
-  /** The work's answer; rejects with 504 when it is not there in time. `ended` is called when the work is over, even after that. */
+  /** The work's answer; rejects with 504 when it is not there in time. */
   within(
     request: ApiRequest,
-    { limitMs, ended }: { readonly limitMs: number; ended(): void },
+    { limitMs, ended, expired }: RequestEnd,
     work: Promise<ApiResponse>,
   ): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
       const expire = () => {
         request.expire?.();
+        expired();
         reject(timeout('request did not complete within the allotted timeout'));
       };
       const met = limitMs === this.#longestMs ? this.#deadlines.add(expire) : this.#single(limitMs, expire);

@@ -3,8 +3,10 @@
  * component of the same process. The stages and their order: authentication, audit, flow control, authorization, then a handler
  * (a resource of the registry, or one of the server's own paths).
  */
+
 import type { UserInfo } from '../serving/user-info.ts';
 import type { AuditTrail } from './audit/trail.ts';
+import type { YamlThread } from './encoding/yaml-thread.ts';
 
 export type { UserInfo } from '../serving/user-info.ts';
 
@@ -60,6 +62,8 @@ export interface ApiRequest {
   /** Aborts the signal: the time is up. Absent where the signal is the caller's own. */
   expire?(): void;
   readonly upgrade?: UpgradeConnection | undefined;
+  /** Where long YAML is read, set by the pipeline; absent: on the spot. */
+  readonly yamlThread?: YamlThread | undefined;
 }
 
 export type ResponseBody =

@@ -20,6 +20,7 @@ import type { Authorizer } from './authorization/authorizer.ts';
 import { Compaction } from './compaction.ts';
 import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
+import { YamlThread } from './encoding/yaml-thread.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
@@ -44,7 +45,12 @@ import { jsonForm, objectForm } from './watch-cache/object-form.ts';
 /** What the server keeps objects in: as they are, in memory; or as canonical JSON. */
 export type ApiStore =
   | { readonly kind: 'objects'; readonly store: Store<KubeObject> }
-  | { readonly kind: 'bytes'; readonly store: Store<Uint8Array> };
+  | {
+      readonly kind: 'bytes';
+      readonly store: Store<Uint8Array>;
+      /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
+      readonly isStale?: ((key: string) => boolean) | undefined;
+    };
 
 /** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
 export interface Security {
@@ -134,6 +140,7 @@ class Server implements ApiServer {
   readonly #documents: ServerDocuments;
   readonly #compaction: Compaction;
   readonly #time: RequestTime;
+  readonly #yamlThread: YamlThread;
   readonly #shutdown: Shutdown;
   readonly #watchLifetimes: WatchLifetimes;
   readonly #furtherMetrics: (() => string)[] = [];
@@ -157,6 +164,7 @@ class Server implements ApiServer {
     const random = options.random ?? systemRandom;
     this.#time = new RequestTime(clock, options.requestTimeoutMs);
     this.#shutdown = new Shutdown(clock);
+    this.#yamlThread = new YamlThread(clock);
     this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
     this.#environment = environmentOf(apiStore, {
       resources: this.resources,
@@ -204,6 +212,7 @@ class Server implements ApiServer {
       observer: statistics,
       time: this.#time,
       shutdown: this.#shutdown,
+      yamlThread: this.#yamlThread,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
       auditor: options.auditor,
@@ -294,6 +303,7 @@ class Server implements ApiServer {
   async close(): Promise<void> {
     this.#compaction.close();
     this.#time.close();
+    this.#yamlThread.close();
     this.#environment.close();
   }
 
@@ -318,10 +328,10 @@ class Server implements ApiServer {
   }
 }
 
-type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form'>;
+type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 
 function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
   return apiStore.kind === 'objects'
     ? createEnvironment({ ...settings, store: apiStore.store, form: objectForm })
-    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm });
+    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm, isStale: apiStore.isStale });
 }

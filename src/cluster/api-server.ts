@@ -81,6 +81,10 @@ export interface ComposedApiServerOptions {
   /** `--goaway-chance`: of an HTTP/2 connection to be ended with an answer, so that clients spread over servers. */
   readonly goawayChance?: number | undefined;
   readonly shutdown?: Partial<ShutdownSettings> | undefined;
+  /** `--profiling`; default true. */
+  readonly profiling?: boolean | undefined;
+  /** What `/flagz` shows. */
+  readonly flags?: ReadonlyMap<string, unknown> | undefined;
   readonly eventTtlSeconds?: number | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
@@ -146,9 +150,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     await end();
     await http.close();
   };
-  if (options.priorityAndFairness ?? true) {
-    startFlowControl(server, { ...options, bootstrap, signal: stopping.signal });
-  }
+  startLater(server, { ...options, bootstrap, signal: stopping.signal });
   try {
     await bootstrap.ready;
   } catch (error) {
@@ -184,31 +186,39 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   });
 }
 
-/** Fairness begins once its objects are there; a cluster's first second goes without, and so do servers without any limit. */
-function startFlowControl(
-  server: ApiServer,
-  options: ComposedApiServerOptions & { readonly bootstrap: Bootstrap; readonly signal: AbortSignal },
-): void {
-  const { clock, random, log, signal, bootstrap, inFlight = defaultInFlightLimits } = options;
-  const totalSeats = inFlight.readOnly + inFlight.mutating;
-  if (totalSeats === 0) return;
+type RunningOptions = ComposedApiServerOptions & { readonly bootstrap: Bootstrap; readonly signal: AbortSignal };
+
+/** What a cluster's first second goes without. */
+function startLater(server: ApiServer, options: RunningOptions): void {
+  const { clock, log, signal, bootstrap, profiling = true, flags } = options;
+  const started = { startedMs: clock.now(), startedMonotonicMs: clock.monotonic() };
   const start = async () => {
     await bootstrap.ready;
     await bootstrap.settled;
     if (signal.aborted) return;
-    const { startPriorityAndFairness } = await import('../apiserver/flow-control/start.ts');
-    const client = server.client(loopbackUser);
-    const informers = informerSet({ client, clock, random, log, signal });
-    const storageNamed = (name: string) => server.storageNamed(name);
-    const sources = { client, informers, clock, log, signal, totalSeats, storageNamed };
-    const { control, pages, metrics } = await startPriorityAndFairness(sources);
-    for (const [path, handler] of pages) server.registerPath(path, handler);
-    server.registerMetrics(metrics);
-    server.useFlowControl(control);
+    const { registerDebugPages } = await import('../apiserver/debug/debug-pages.ts');
+    registerDebugPages(server, { clock, profiling, flags, ...started });
+    if (options.priorityAndFairness ?? true) await startFlowControl(server, options);
   };
   start().catch((error: unknown) => {
     if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
   });
+}
+
+/** Fairness begins once its objects are there; servers without any limit go without. */
+async function startFlowControl(server: ApiServer, options: RunningOptions): Promise<void> {
+  const { clock, random, log, signal, inFlight = defaultInFlightLimits } = options;
+  const totalSeats = inFlight.readOnly + inFlight.mutating;
+  if (totalSeats === 0) return;
+  const { startPriorityAndFairness } = await import('../apiserver/flow-control/start.ts');
+  const client = server.client(loopbackUser);
+  const informers = informerSet({ client, clock, random, log, signal });
+  const storageNamed = (name: string) => server.storageNamed(name);
+  const sources = { client, informers, clock, log, signal, totalSeats, storageNamed };
+  const { control, pages, metrics } = await startPriorityAndFairness(sources);
+  for (const [path, handler] of pages) server.registerPath(path, handler);
+  server.registerMetrics(metrics);
+  server.useFlowControl(control);
 }
 
 function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {

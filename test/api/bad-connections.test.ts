@@ -79,7 +79,7 @@ const halfBody = `${head(['content-type: application/json', 'content-length: 100
 /** Watches of ConfigMaps that the server counts. */
 async function watchers(): Promise<number> {
   const { text } = await wires[1]!.ask({ path: '/metrics' });
-  return Number(/apiserver_registered_watchers\{[^}]*kind="ConfigMap"\} (\d+)/.exec(text)?.[1] ?? 0);
+  return Number(/apiserver_registered_watchers\{[^}]*kind="ConfigMap"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
 }
 
 async function eventually(right: () => Promise<boolean>, what: string): Promise<void> {

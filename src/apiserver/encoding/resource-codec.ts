@@ -10,10 +10,13 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import type { TypeSchema } from '../../apimachinery/schema.ts';
 import { builtinCodec } from './json.ts';
+import type { YamlConverter } from './yaml-thread.ts';
 
 export interface BodyRequest {
   readonly fieldValidation: FieldValidation;
   readonly format?: 'json' | 'yaml' | undefined;
+  /** Reads YAML; by default here and now. */
+  readonly yaml?: YamlConverter | undefined;
 }
 
 /** Kubernetes' protobuf, which only the kinds of the tables have. */

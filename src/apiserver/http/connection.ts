@@ -1,13 +1,11 @@
 /** What the handlers of both versions of HTTP need of the server they belong to. */
 import type { TLSSocket } from 'node:tls';
-import type { Deadlines } from '../deadlines.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import type { HttpRequest } from './http-request.ts';
+import type { BodyReading, HttpRequest } from './http-request.ts';
 import type { EncodedResponse, FrameJoiner } from './response-encoding.ts';
 
 export interface ConnectionContext {
-  /** For whole bodies to arrive. */
-  readonly bodyDeadlines: Deadlines;
+  readonly bodies: BodyReading;
   readonly joiner: FrameJoiner;
   /** Whether to end this HTTP/2 connection gently with the answer, by `--goaway-chance`. */
   sendsAway(): boolean;

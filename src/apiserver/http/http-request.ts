@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { badRequest, requestEntityTooLarge, timeout } from '../../apimachinery/status.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { ApiRequest, RequestBody, UpgradeConnection, UserInfo } from '../request.ts';
+import { type BodyTurns, longBodyBytes } from './body-turns.ts';
 
 export interface HttpRequestParts {
   readonly method: string;
@@ -79,8 +80,14 @@ function decodePath(path: string): string {
 
 export const noBody: RequestBody = { kind: 'none' };
 
+export interface BodyReading {
+  /** For whole bodies to arrive. */
+  readonly deadlines: Deadlines;
+  readonly turns: BodyTurns;
+}
+
 /** A body that is read when somebody asks, once. */
-export function streamedBody(stream: Readable, deadlines: Deadlines): RequestBody {
+export function streamedBody(stream: Readable, { deadlines, turns }: BodyReading): RequestBody {
   return {
     kind: 'bytes',
     read: (limitBytes) =>
@@ -105,7 +112,12 @@ export function streamedBody(stream: Readable, deadlines: Deadlines): RequestBod
           stream.pause();
           finish(() => reject(requestEntityTooLarge(`limit is ${limitBytes}`)));
         };
-        const onEnd = () => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+        const onEnd = () =>
+          finish(() => {
+            const arrived = () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+            if (size < longBodyBytes) arrived();
+            else turns.take(arrived);
+          });
         const onClose = () => finish(() => reject(badRequest('unexpected EOF')));
         const met = deadlines.add(() =>
           finish(() => reject(timeout('request did not complete within the allotted timeout'))),

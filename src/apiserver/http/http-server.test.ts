@@ -556,3 +556,26 @@ function askHttp1({ port, ca }: OpenHttps, { method = 'GET', path, headers = {},
     request.end(body);
   });
 }
+
+test('a client may be sent to another server with its answer, which it still gets', async () => {
+  const opened = await openServerWithDefault();
+  const https = await serveHttps(opened.server, { goawayChance: 1 });
+  const session = connectHttp2(https.url, { ca: https.ca });
+  try {
+    const goneAway = new Promise<void>((resolve) => session.once('goaway', () => resolve()));
+    const stream = session.request({ ':path': '/version' }).setEncoding('utf8');
+    const text = new Promise<string>((resolve) => {
+      let all = '';
+      stream.on('data', (chunk: string) => {
+        all += chunk;
+      });
+      stream.once('end', () => resolve(all));
+    });
+    assert.equal(JSON.parse(await text).major, '1');
+    await goneAway;
+  } finally {
+    session.close();
+    await https.close();
+    await opened.close();
+  }
+});

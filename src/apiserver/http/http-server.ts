@@ -16,6 +16,7 @@ import { peerChain } from '../../serving/peer-chain.ts';
 import { Deadlines } from '../deadlines.ts';
 import { failureResponse } from '../failure.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
+import { BodyTurns } from './body-turns.ts';
 import type { ConnectionContext } from './connection.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
@@ -146,7 +147,7 @@ class NetworkServer {
       failure,
       sendsAway: () => goawayChance > 0 && random.next() < goawayChance,
       joiner: new FrameJoiner(),
-      bodyDeadlines: this.#bodyDeadlines,
+      bodies: { deadlines: this.#bodyDeadlines, turns: new BodyTurns(this.#clock) },
       async respond(request) {
         try {
           return await encodeResponse(request, await options.handle(request));

@@ -67,7 +67,7 @@ function requestOf(context: ConnectionContext, message: IncomingMessage, upgrade
     method: message.method ?? 'GET',
     target: message.url ?? '/',
     headers: headers as Readonly<Record<string, string | undefined>>,
-    body: hasBody ? streamedBody(message, context.bodyDeadlines) : noBody,
+    body: hasBody ? streamedBody(message, context.bodies) : noBody,
     remoteAddress: socket.remoteAddress ?? '',
     clientCertificates: context.certificatesOf(socket),
     upgrade,

@@ -39,7 +39,7 @@ function requestOf(context: ConnectionContext, stream: ServerHttp2Stream, header
     method,
     target,
     headers: headers as Readonly<Record<string, string | undefined>>,
-    body: flags & endOfStream ? noBody : streamedBody(stream, context.bodyDeadlines),
+    body: flags & endOfStream ? noBody : streamedBody(stream, context.bodies),
     remoteAddress: socket?.remoteAddress ?? '',
     clientCertificates: socket ? context.certificatesOf(socket) : [],
   });

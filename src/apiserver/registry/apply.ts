@@ -28,8 +28,8 @@ import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { isObject } from '../../apimachinery/patch/merge-patch.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
 import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
-import { yamlToJson } from '../../apimachinery/yaml-text.ts';
 import { forbiddenError } from '../authorization/forbidden.ts';
+import { type YamlConverter, yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, toHub } from './body.ts';
@@ -86,12 +86,13 @@ export interface Configuration {
 }
 
 /** Throws 400, 413. */
-export async function readConfiguration({ body }: ApiRequest, options: WriteOptions): Promise<Configuration> {
+export async function readConfiguration(request: ApiRequest, options: WriteOptions): Promise<Configuration> {
+  const { body } = request;
   if (body.kind === 'value') return { config: draft(body.value), warnings: [] };
   const text = body.kind === 'bytes' ? (await body.read(bodyLimitBytes)).toString('utf8') : '';
   const plain = plainJson(text);
   if (plain) return { config: plain, warnings: [] };
-  const { value, strictErrors } = parseYaml(text);
+  const { value, strictErrors } = parseYaml(text, await yamlConverter(request, text));
   const [repeated] = strictErrors;
   if (repeated === undefined || options.fieldValidation === 'Ignore') return { config: value, warnings: [] };
   const problem = `error converting YAML to JSON: ${repeated}`;
@@ -110,9 +111,12 @@ function plainJson(text: string): JsonObject | undefined {
   }
 }
 
-function parseYaml(text: string): { readonly value: unknown; readonly strictErrors: readonly string[] } {
+function parseYaml(
+  text: string,
+  convert: YamlConverter,
+): { readonly value: unknown; readonly strictErrors: readonly string[] } {
   try {
-    const { json, strictErrors } = yamlToJson(text);
+    const { json, strictErrors } = convert(text);
     return { value: JSON.parse(json) ?? {}, strictErrors };
   } catch (error) {
     throw badRequest(`error decoding patch: error converting YAML to JSON: ${messageOf(error)}`);

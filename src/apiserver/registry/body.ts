@@ -7,6 +7,7 @@ import { badRequest } from '../../apimachinery/status.ts';
 import { inputFormat } from '../encoding/media-types.ts';
 import { noProtobufForm } from '../encoding/protobuf.ts';
 import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
+import { yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
@@ -51,7 +52,10 @@ async function decodeBytes(
 ) {
   const format = inputFormat(request.headers['content-type']);
   const bytes = request.body.kind === 'bytes' ? await request.body.read(bodyLimitBytes) : Buffer.alloc(0);
-  if (format !== 'protobuf') return codec.decode(bytes, { fieldValidation, format });
+  if (format !== 'protobuf') {
+    const yaml = format === 'yaml' ? await yamlConverter(request, bytes.toString('utf8')) : undefined;
+    return codec.decode(bytes, { fieldValidation, format, yaml });
+  }
   if (codec.protobuf) return codec.protobuf.decode(bytes, { fieldValidation });
   const { kind, version } = codec.gvk;
   throw badRequest(

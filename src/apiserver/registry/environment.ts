@@ -29,6 +29,8 @@ export interface EnvironmentOptions<V> {
   readonly resources: ServedResources;
   readonly store: Store<V>;
   readonly form: ObjectForm<V>;
+  /** See `ApiStore`. */
+  readonly isStale?: ((key: string) => boolean) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly watchLifetimes: WatchLifetimes;
@@ -73,7 +75,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const trustedAfter = options.trustedAfter();
     const cache = new ResourceCache<V>({ kind, form, store, feed, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
-    return kindStorage({ kind, store, form, cache, ttlSeconds });
+    return kindStorage({ kind, store, form, cache, ttlSeconds, isStale: options.isStale });
   };
   options.resources.onChange((gone) => {
     for (const kind of gone) forget(kind);

@@ -29,6 +29,8 @@ export interface KindStorage {
   key(namespace: string, name: string): string;
   /** As of now: everything acknowledged before the call is in. */
   read(key: string): Promise<CacheEntry | undefined>;
+  /** Whether an update should write although it changes nothing: the value lies under an old key. */
+  isStale(key: string): boolean;
   /** A page as of an old revision, from the store itself. Throws `CompactedError`. */
   readPage(
     page: PageRequest,
@@ -49,6 +51,7 @@ export interface KindStorageOptions<V> {
   readonly cache: ResourceCache<V>;
   /** Overrides the kind's own. */
   readonly ttlSeconds?: number | undefined;
+  readonly isStale?: ((key: string) => boolean) | undefined;
 }
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
@@ -80,6 +83,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       await cache.fresh();
       return cache.get(key);
     },
+    isStale: (key) => options.isStale?.(key) ?? false,
     async readPage(page) {
       const { entries, more, count } = await store.range(page);
       return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };

@@ -18,6 +18,7 @@ import { openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
 import { badRequest, invalid, messageOf, StatusError } from '../../apimachinery/status.ts';
 import { builtinCodec } from '../encoding/json.ts';
 import { inputFormat } from '../encoding/media-types.ts';
+import { yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest } from '../request.ts';
 import { isTrue } from '../request-info.ts';
 
@@ -108,8 +109,9 @@ async function bodyOptions(request: ApiRequest): Promise<DeleteOptions | undefin
   if (bytes.length === 0) return undefined;
   const format = inputFormat(request.headers['content-type']);
   if (format === 'protobuf') return readOptions(readProtobufOptions(bytes));
+  const yaml = format === 'yaml' ? await yamlConverter(request, bytes.toString('utf8')) : undefined;
   try {
-    return readOptions(decodeUntyped(bytes, { kind: 'DeleteOptions', format }).object);
+    return readOptions(decodeUntyped(bytes, { kind: 'DeleteOptions', format, yaml }).object);
   } catch (error) {
     // Upstream says what is wrong with options without naming what they should have been.
     throw error instanceof StatusError && error.cause instanceof Error ? badRequest(error.cause.message) : error;

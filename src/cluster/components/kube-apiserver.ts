@@ -10,11 +10,13 @@ import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
 import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
+import type { Store } from '../../storage/store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
@@ -45,8 +47,12 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
     throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
   });
+  let encrypted: StoreEncryption | undefined;
   try {
-    const server = await startApiServer({ ...options, auditor, store: { kind: 'bytes', store }, clock, random, log });
+    encrypted = await encryptionOf(given, store, environment);
+    const apiStore = encrypted?.store ?? ({ kind: 'bytes', store } as const);
+    const server = await startApiServer({ ...options, auditor, store: apiStore, clock, random, log });
+    if (encrypted) server.server.registerHealthCheck(encrypted.healthCheck);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -57,8 +63,22 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     throw listenProblem(error);
   } finally {
     await auditor?.close();
+    encrypted?.close();
     await store.close();
   }
+}
+
+/** Loaded only by those who encrypt. */
+async function encryptionOf(
+  given: GivenFlags,
+  store: Store<Uint8Array>,
+  environment: ComponentEnvironment,
+): Promise<StoreEncryption | undefined> {
+  const path = given.optionalText('encryption-provider-config');
+  const reload = given.flag('encryption-provider-config-automatic-reload');
+  if (path === undefined) return undefined;
+  const { encryptStore } = await import('./encryption.ts');
+  return encryptStore(store, { path, reload }, environment);
 }
 
 /** Loaded only by those who audit. */
@@ -115,6 +135,8 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
     priorityAndFairness: given.flag('enable-priority-and-fairness'),
     requestTimeoutMs: given.milliseconds('request-timeout'),
     minRequestTimeoutSeconds: given.number('min-request-timeout'),
+    profiling: given.flag('profiling'),
+    flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),

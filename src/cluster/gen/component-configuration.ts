@@ -216,4 +216,38 @@ export const configurationTypes: Readonly<Record<string, Readonly<Record<string,
     resources: {"kind":"string","list":true},
     resourceNames: {"kind":"string","list":true},
   },
+  EncryptionConfiguration: {
+    resources: {"kind":"object","type":"ResourceConfiguration","list":true},
+  },
+  ResourceConfiguration: {
+    resources: {"kind":"string","list":true},
+    providers: {"kind":"object","type":"ProviderConfiguration","list":true},
+  },
+  ProviderConfiguration: {
+    aesgcm: {"kind":"object","type":"AESConfiguration"},
+    aescbc: {"kind":"object","type":"AESConfiguration"},
+    secretbox: {"kind":"object","type":"SecretboxConfiguration"},
+    identity: {"kind":"object","type":"IdentityConfiguration"},
+    kms: {"kind":"object","type":"KMSConfiguration"},
+  },
+  AESConfiguration: {
+    keys: {"kind":"object","type":"Key","list":true},
+  },
+  Key: {
+    name: {"kind":"string"},
+    secret: {"kind":"string"},
+  },
+  SecretboxConfiguration: {
+    keys: {"kind":"object","type":"Key","list":true},
+  },
+  IdentityConfiguration: {
+
+  },
+  KMSConfiguration: {
+    apiVersion: {"kind":"string","default":"v1","values":["v1","v2"]},
+    name: {"kind":"string"},
+    cachesize: {"kind":"int32","default":1000},
+    endpoint: {"kind":"string"},
+    timeout: {"kind":"duration","default":"3s"},
+  },
 };

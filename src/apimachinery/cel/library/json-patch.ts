@@ -1,4 +1,4 @@
-/** Keys in the paths of JSON patches: `jsonpatch.escapeKey("a/b")` is `a~1b`. Only mutations know it. */
+/** Keys in paths of JSON patches: `jsonpatch.escapeKey("a/b")` is `a~1b`. */
 import { type Library, stringType } from '../index.ts';
 import { walkCost } from './call-costs.ts';
 
@@ -11,7 +11,7 @@ export const jsonPatchKeys: Library = {
           id: 'string_jsonpatch_escapeKey_string',
           parameters: [stringType],
           result: stringType,
-          call: (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
+          call: (key: string) => key.replace(/~/g, '~0').replace(/\//g, '~1'),
         },
       ],
       ...walkCost(1, (size) => size),

@@ -1,0 +1,162 @@
+/**
+ * Encryption of what `kube-apiserver` stores, from `--encryption-provider-config`: the file is read, its providers are made, and, where asked
+ * for, it is looked at again every minute. A changed file that is wrong changes nothing and is told in the log.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { builtinResources } from '../../api/schema.ts';
+import { errorsText } from '../../apimachinery/field-error.ts';
+import { apiVersionOf, groupResource } from '../../apimachinery/resource.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { parseDuration } from '../../apimachinery/time.ts';
+import { EncryptedStore } from '../../apiserver/encryption/encrypted-store.ts';
+import { Encryption, type EncryptionRule } from '../../apiserver/encryption/encryption.ts';
+import { KmsProvider } from '../../apiserver/encryption/kms-provider.ts';
+import { connectKms } from '../../apiserver/encryption/kms-service.ts';
+import { identityProvider, keyedProvider, type NamedKey, type Provider } from '../../apiserver/encryption/provider.ts';
+import { resourceOfKey } from '../../apiserver/encryption/resource-of-key.ts';
+import {
+  defaultKmsTimeout,
+  type EncryptionConfiguration,
+  type KeysConfiguration,
+  type KmsConfiguration,
+  maskedRule,
+  type ProviderConfiguration,
+  validateEncryption,
+} from '../../apiserver/encryption/validation.ts';
+import type { HealthCheck } from '../../apiserver/health/health-checks.ts';
+import type { ApiStore } from '../../apiserver/index.ts';
+import type { Timer } from '../../base/clock.ts';
+import type { Store } from '../../storage/store.ts';
+import { CommandError } from '../command-error.ts';
+import type { ComponentEnvironment } from './component.ts';
+import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
+
+type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
+
+export interface StoreEncryption {
+  readonly store: ApiStore;
+  readonly healthCheck: HealthCheck;
+  close(): void;
+}
+
+interface Loaded {
+  readonly rules: readonly EncryptionRule[];
+  readonly services: readonly KmsProvider[];
+}
+
+const flag = '--encryption-provider-config';
+const reloadEveryMs = 60_000;
+const kmsV1Refused =
+  'KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.';
+
+/** Rejects with a `CommandError` for a file that is wrong. */
+export async function encryptStore(
+  store: Store<Uint8Array>,
+  { path, reload }: { readonly path: string; readonly reload: boolean },
+  parts: Parts,
+): Promise<StoreEncryption> {
+  let loaded = await load(path, parts);
+  let digest = digestOf(path);
+  let timer: Timer | undefined;
+  const encryption = new Encryption(loaded.rules);
+  const look = async () => {
+    try {
+      const next = digestOf(path);
+      if (next !== digest) {
+        const replacement = await load(path, parts);
+        const { services } = loaded;
+        encryption.replace(replacement.rules);
+        for (const service of services) service.close();
+        [loaded, digest] = [replacement, next];
+        parts.log.info('encryption configuration replaced', { path });
+      }
+    } catch (error) {
+      parts.log.error('encryption configuration stays as it was', { path, error: messageOf(error) });
+    }
+    timer = parts.clock.after(reloadEveryMs, () => void look());
+  };
+  if (reload) timer = parts.clock.after(reloadEveryMs, () => void look());
+  const encrypted = new EncryptedStore(store, { encryptionOf: encryptionByKey(encryption) });
+  return {
+    store: { kind: 'bytes', store: encrypted, isStale: (key) => encrypted.isStale(key) },
+    healthCheck: {
+      name: 'kms-providers',
+      async check() {
+        for (const { problem } of loaded.services) if (problem) throw problem;
+      },
+    },
+    close() {
+      timer?.cancel();
+      for (const service of loaded.services) service.close();
+    },
+  };
+}
+
+function encryptionByKey(encryption: Encryption) {
+  const kept = builtinResources()
+    .filter((row) => row.storagePrefix !== undefined && apiVersionOf(row) === row.storageVersion)
+    .map((row) => ({ prefix: `/registry/${row.storagePrefix}/`, name: groupResource(row) }));
+  const resourceOf = resourceOfKey(kept);
+  const known = new Map<string, ReturnType<Encryption['of']>>();
+  return (key: string) => {
+    const resource = resourceOf(key);
+    if (resource === undefined) return undefined;
+    const found = known.get(resource) ?? encryption.of(resource);
+    known.set(resource, found);
+    return found;
+  };
+}
+
+async function load(path: string, parts: Parts): Promise<Loaded> {
+  const configuration = decodeConfiguration(path, readConfigurationFile(path, flag), {
+    kind: 'EncryptionConfiguration',
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    flag,
+  }) as EncryptionConfiguration;
+  const errors = validateEncryption(configuration);
+  const problem = errors.length > 0 ? errorsText(errors) : maskedRule(configuration);
+  if (problem !== undefined) throw new CommandError(`${flag} ${path}: ${problem}`, 'Correct the file.');
+  const rules: EncryptionRule[] = [];
+  const services: KmsProvider[] = [];
+  for (const { resources = [], providers = [] } of configuration.resources ?? []) {
+    const made: Provider[] = [];
+    for (const provider of providers) made.push(await providerOf(provider, { ...parts, path, services }));
+    for (const resource of resources) rules.push({ resource, providers: made });
+  }
+  return { rules, services };
+}
+
+interface Making extends Parts {
+  readonly path: string;
+  readonly services: KmsProvider[];
+}
+
+async function providerOf(provider: ProviderConfiguration, making: Making): Promise<Provider> {
+  const { aesgcm, aescbc, secretbox, kms } = provider;
+  if (aesgcm) return keyedProvider('aesgcm', keysOf(aesgcm), making.random);
+  if (aescbc) return keyedProvider('aescbc', keysOf(aescbc), making.random);
+  if (secretbox) return keyedProvider('secretbox', keysOf(secretbox), making.random);
+  return kms ? kmsProviderOf(kms, making) : identityProvider;
+}
+
+async function kmsProviderOf(
+  { apiVersion = 'v1', name = '', endpoint = '', timeout = defaultKmsTimeout }: KmsConfiguration,
+  { path, services, ...parts }: Making,
+): Promise<Provider> {
+  if (apiVersion === 'v1') throw new CommandError(`${flag} ${path}: ${kmsV1Refused}`, 'Set its apiVersion to v2.');
+  const timeoutMs = parseDuration(timeout) ?? 0;
+  const service = await connectKms({ endpoint, timeoutMs, clock: parts.clock });
+  const provider = new KmsProvider({ ...parts, name, service });
+  services.push(provider);
+  await provider.start();
+  return provider;
+}
+
+function keysOf({ keys = [] }: KeysConfiguration): NamedKey[] {
+  return keys.map(({ name = '', secret = '' }) => ({ name, secret: Buffer.from(secret, 'base64') }));
+}
+
+function digestOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
