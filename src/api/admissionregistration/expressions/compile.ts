@@ -16,11 +16,15 @@ import {
   sameType,
   stringType,
 } from '../../../apimachinery/cel/index.ts';
+import {
+  applyConfigurationType,
+  jsonPatchType,
+  mutationOptions,
+} from '../../../apimachinery/cel/kubernetes/mutation-types.ts';
 import { authorizerType, resourceCheckType } from '../../../apimachinery/cel/library/authorization.ts';
 import { baseEnvironment } from '../../../apimachinery/cel/library/environment.ts';
-import { jsonPatchKeys } from '../../../apimachinery/cel/library/json-patch.ts';
 import { type FieldError, type FieldPath, invalid } from '../../../apimachinery/field-error.ts';
-import { applyType, jsonPatchType, namespaceType, patchTypeNamed, requestType } from './types.ts';
+import { namespaceType, requestType } from './types.ts';
 
 export interface Scope {
   /** Whether there are parameters. */
@@ -36,7 +40,7 @@ export type ResultTypes = readonly CelType[] | undefined;
 export const conditionResult: ResultTypes = [boolType];
 export const messageResult: ResultTypes = [stringType];
 export const annotationResult: ResultTypes = [stringType, nullType];
-export const applyResult: ResultTypes = [applyType];
+export const applyResult: ResultTypes = [applyConfigurationType];
 export const jsonPatchResult: ResultTypes = [listOf(jsonPatchType)];
 
 export type CompiledExpression = { readonly text: string; readonly type: CelType | undefined } & (
@@ -139,7 +143,7 @@ function environmentOf({ params, authorizer, patches = false }: Scope): Environm
       ...(params ? { params: dynType } : {}),
       ...(authorizer ? { authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType } : {}),
     },
-    ...(patches ? { objectType: patchTypeNamed, libraries: [jsonPatchKeys] } : {}),
+    ...(patches ? mutationOptions : {}),
   });
 }
 

@@ -1,4 +1,4 @@
-/** The types of what admission's expressions are given besides objects: the request, the namespace, patches. */
+/** The types of what admission's expressions are given besides objects: the request and the namespace. */
 import {
   boolType,
   type CelType,
@@ -84,28 +84,4 @@ function object(name: string, fields: Readonly<Record<string, CelType>>): CelTyp
       return type && { type, ...(property === spelling ? {} : { property: property! }) };
     },
   });
-}
-
-/** `JSONPatch{op: ..., path: ..., value: ...}`, of which mutations make lists. */
-export const jsonPatchType: CelType = objectType('JSONPatch', {
-  field: (name) => {
-    if (name === 'value') return { type: dynType };
-    return ['op', 'path', 'from'].includes(name) ? { type: stringType } : undefined;
-  },
-});
-
-const applyRoot = 'Object';
-
-/** `Object{spec: Object.spec{...}}`: an apply configuration, written out without any schema. */
-export const applyType: CelType = dynamicObject(applyRoot);
-
-/** The types that mutations may write out, by name. */
-export function patchTypeNamed(name: string): CelType | undefined {
-  if (name === jsonPatchType.name) return jsonPatchType;
-  if (name === applyRoot) return applyType;
-  return name.startsWith(`${applyRoot}.`) ? dynamicObject(name) : undefined;
-}
-
-function dynamicObject(name: string): CelType {
-  return objectType(name, { field: () => ({ type: dynType }) });
 }

@@ -97,8 +97,9 @@ class Variables extends CelMap {
     this.cost = 0;
   }
 
+  /** What failed may have failed for want of an answer that comes later. */
   keep(): void {
-    for (const [name, value] of this.#found) this.#kept.set(name, value);
+    for (const [name, value] of this.#found) if (!isCelError(value)) this.#kept.set(name, value);
   }
 
   get size(): number {

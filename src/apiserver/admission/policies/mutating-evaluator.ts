@@ -7,7 +7,9 @@ import {
   PolicyCompiler,
 } from '../../../api/admissionregistration/expressions/compile.ts';
 import type { MutatingAdmissionPolicy, Mutation } from '../../../api/gen/admissionregistration-v1.ts';
-import { CelList, CelMap, type CelValue } from '../../../apimachinery/cel/index.ts';
+import { CelError, CelList, CelMap, type CelResult, type CelValue } from '../../../apimachinery/cel/index.ts';
+import { jsonOf } from '../../../apimachinery/cel/kubernetes/json-value.ts';
+import { typeNameFaults } from '../../../apimachinery/cel/kubernetes/mutation-types.ts';
 import { configurationProblem } from '../../../apimachinery/managed-fields/configuration.ts';
 import { mergeConfiguration } from '../../../apimachinery/managed-fields/merge.ts';
 import type { Shape } from '../../../apimachinery/managed-fields/shape.ts';
@@ -17,7 +19,6 @@ import { messageOf } from '../../../apimachinery/status.ts';
 import type { Bindings } from '../expressions/bindings.ts';
 import { conditionsHold } from '../expressions/conditions.ts';
 import { conditionsBudget, Evaluation, type EvaluationOptions, policyBudget } from '../expressions/evaluation.ts';
-import { checkTypeNames, jsonOf } from './patch-values.ts';
 
 type Context = Pick<EvaluationOptions, 'ledger' | 'authorizer'>;
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -79,7 +80,7 @@ export class MutatingEvaluator {
 function applied(object: KubeObject, value: CelValue, shape: Shape): object {
   checkTypeNames(value);
   const { apiVersion, kind } = object;
-  const patch = { ...(jsonOf(value) as JsonObject), apiVersion, kind };
+  const patch = { ...(writtenOut(value) as JsonObject), apiVersion, kind };
   const refused = (why: string) => new Error(`error applying patch: ${why}`);
   const problem = configurationProblem(shape, patch);
   if (problem !== undefined) throw refused(`failed to convert patch object to typed object: ${problem}`);
@@ -127,11 +128,27 @@ function operationOf(operation: CelValue): object {
   }
   const field = (name: string) => operation.get(name);
   const [op, path, from, value] = [field('op'), field('path'), field('from'), field('value')];
-  if (value !== undefined && value instanceof CelMap && value.type.kind === 'object') checkTypeNames(value);
+  if (value !== undefined && value instanceof CelMap && value.type.kind === 'object')
+    checkTypeNames(value, [value.type.name]);
   return {
     op: op ?? '',
     path: path ?? '',
     ...(from ? { from } : {}),
-    ...(value === undefined ? {} : { value: jsonOf(value) }),
+    ...(value === undefined ? {} : { value: writtenOut(value) }),
   };
+}
+
+/** An object that was written out under another field than its type says is a slip of the pen. Throws an `Error`. */
+function checkTypeNames(value: CelResult, path?: readonly string[]): void {
+  const faults = typeNameFaults(value, path);
+  if (faults.length > 0) throw new Error(`type mismatch: ${faults.join('\n')}`);
+}
+
+/** Throws an `Error` for what no JSON can say. */
+function writtenOut(value: CelResult): unknown {
+  const json = jsonOf(value);
+  if (json instanceof CelError) {
+    throw new Error(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${json.message}`);
+  }
+  return json.json;
 }
