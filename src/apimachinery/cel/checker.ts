@@ -287,7 +287,13 @@ class Checker {
 
   #object(expression: ObjectLiteral): CelType {
     const name = expression.typeName.replace(/^\./, '');
-    const type = this.#declarations.objectType(name) ?? this.#notAnObject(expression, name);
+    const type = this.#declarations.objectType(name);
+    if (!type && !this.#declarations.identifier(name)) return this.#undeclared(expression, expression.typeName);
+    this.#objectFields(expression, type ?? this.#notAnObject(expression, name));
+    return type ?? errorType;
+  }
+
+  #objectFields(expression: ObjectLiteral, type: CelType): void {
     for (const field of expression.fields) {
       const given = this.#unwrapped(field.value, this.#check(field.value), field.optional);
       if (type.kind !== 'object') continue;
@@ -298,12 +304,10 @@ class Checker {
         this.#report(field, message);
       }
     }
-    return type;
   }
 
   #notAnObject(expression: ObjectLiteral, name: string): CelType {
-    const named = this.#declarations.identifier(name);
-    if (!named) return this.#undeclared(expression, expression.typeName);
+    const named = this.#declarations.identifier(name)!;
     const type = named.kind === 'type' ? named.parameters[0]! : undefined;
     return this.#report(expression, type ? `'${type.name}' is not a message type` : `'${named.name}' is not a type`);
   }
