@@ -46,7 +46,7 @@ function matcherOf(type: CelType): Matcher {
     case 'duration':
       return (value) => value instanceof CelDuration;
     case 'list':
-      return (value) => value instanceof CelList;
+      return listMatcher(matcherOf(type.parameters[0] ?? type));
     case 'map':
       return (value) => value instanceof CelMap;
     case 'type':
@@ -57,6 +57,15 @@ function matcherOf(type: CelType): Matcher {
     default:
       return () => true;
   }
+}
+
+/** A list is told by its first element: `list(int)` and `list(double)` have overloads of their own. */
+function listMatcher(matches: Matcher): Matcher {
+  return (value) => {
+    if (!(value instanceof CelList)) return false;
+    const first = value.size === 0 ? undefined : value.at(0);
+    return first === undefined || first instanceof CelError || matches(first);
+  };
 }
 
 const isNamed = (value: CelValue, name: string) =>

@@ -183,6 +183,10 @@ class Compiler {
     }
     const pattern = steps[1]?.constant;
     if (resolved.name === 'matches' && typeof pattern === 'string') return this.#matches(resolved, steps, pattern);
+    if ((resolved.name === 'find' || resolved.name === 'findAll') && typeof pattern === 'string') {
+      const compiled = compilePattern(pattern);
+      if (compiled instanceof CelError) throw new ConstantError(compiled.message);
+    }
     const evaluates = steps.map(({ evaluate }) => evaluate);
     return { evaluate: callWith(resolved, evaluates) };
   }
