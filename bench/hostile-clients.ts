@@ -59,7 +59,15 @@ async function strike(name: AttackName): Promise<void> {
   results[name] = { ...delays, timesQuiet, strikes, answers };
   say(`${name}: ${JSON.stringify(results[name])}`);
   if (delays.p99Ms > worst.p99Ms) worst = { name, p99Ms: delays.p99Ms };
-  await pause(500);
+  await settled();
+}
+
+/** What an attack has left behind must not be counted against the next. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 60; turn++) {
+    const { p99Ms } = await probed(() => pause(500));
+    if (p99Ms <= 3 * quiet.p99Ms) return;
+  }
 }
 
 async function probed(meanwhile: () => Promise<unknown>) {

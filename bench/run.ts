@@ -18,6 +18,7 @@ export const programs = [
   'pod-start',
   'start-with-objects',
   'hostile-clients',
+  'flow-control',
 ] as const;
 
 type Measured = Figure & { readonly reached?: boolean };

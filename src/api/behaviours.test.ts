@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { errorText } from '../apimachinery/field-error.ts';
 import { type Draft, draft, type KubeObject } from '../apimachinery/meta.ts';
-import { groupResource } from '../apimachinery/resource.ts';
+import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
 import { anyObject } from './any-object.fixture.ts';
 import { behaviourOf, knownBehaviours } from './behaviours.ts';
 import type { KindBehaviour, StrategyContext } from './kind.ts';
-import { builtinResources } from './schema.ts';
+import { builtinCodec, builtinResources, builtinSchema } from './schema.ts';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 const context: StrategyContext = {
@@ -31,6 +31,11 @@ function forAnyObject(behaviour: KindBehaviour, check: (object: Draft<KubeObject
 function defaulted(behaviour: KindBehaviour, object: Draft<KubeObject>): Draft<KubeObject> {
   behaviour.defaults?.(object);
   return object;
+}
+
+/** As it is stored: an empty status is the same as none. */
+function canonical({ resource }: KindBehaviour, object: KubeObject): string {
+  return builtinCodec().encodeAs(object, builtinSchema().typeOf(apiVersionOf(resource), resource.kind)!.id);
 }
 
 describe('the registry of behaviours', () => {
@@ -95,6 +100,17 @@ for (const behaviour of knownBehaviours()) {
           errors.filter((error) => !error.startsWith('status.')),
           [],
         );
+      });
+    });
+
+    it('is created with all its defaults, those of a status that was taken off too', () => {
+      forAnyObject(behaviour, (object) => {
+        const made = defaulted(behaviour, object) as Draft<KubeObject> & { status?: unknown };
+        if (behaviour.resource.subresources.includes('status') && behaviour.statusOnCreate !== 'kept')
+          delete made.status;
+        behaviour.prepareForCreate?.(made, context);
+        const text = canonical(behaviour, made);
+        assert.equal(canonical(behaviour, defaulted(behaviour, draft(made) as Draft<KubeObject>)), text);
       });
     });
 

@@ -129,10 +129,14 @@ async function admit(
   try {
     await authorize(authorizer(), { user, info, request });
     response = await handlerOf(options, info)(request, info);
+    if (response.body.kind === 'stream' && !isLongRunning(info)) {
+      // A long list occupies its seats until it is written.
+      const chunks = options.time.held(response.body.chunks, request, entry.release);
+      response = { ...response, body: { ...response.body, chunks } };
+    } else entry.release();
   } catch (error) {
-    response = failureResponse(error, request, options.log);
-  } finally {
     entry.release();
+    response = failureResponse(error, request, options.log);
   }
   return entry.headers ? withHeaders(response, entry.headers) : response;
 }

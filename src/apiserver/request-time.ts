@@ -77,6 +77,22 @@ export class RequestTime {
     });
   }
 
+  /**
+   * The same chunks; `release` is called, more than once maybe, when they have been taken, when the client has gone, and at the latest
+   * when a request's time is up, so that readers who do not read keep nobody out.
+   */
+  held(chunks: AsyncIterable<Uint8Array>, { signal }: ApiRequest, release: () => void): AsyncIterable<Uint8Array> {
+    const met = this.#deadlines.add(release);
+    const end = () => {
+      met();
+      signal.removeEventListener('abort', end);
+      release();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    return untilEnd(chunks, end);
+  }
+
   close(): void {
     this.#deadlines.close();
   }
@@ -84,6 +100,14 @@ export class RequestTime {
   #single(limitMs: number, expire: () => void): () => void {
     const timer = this.#clock.after(limitMs, expire);
     return () => timer.cancel();
+  }
+}
+
+async function* untilEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* chunks;
+  } finally {
+    end();
   }
 }
 

@@ -26,39 +26,12 @@ export interface TestNetwork {
 
 export function testNetwork(): TestNetwork {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-network-'));
-  const names: string[] = [];
+  const hosts: TestHost[] = [];
   const children: ChildProcess[] = [];
-  let serial = 0;
-  const ip = (...words: string[]) => execFileSync('ip', words, { encoding: 'utf8' });
-  const create = (): TestHost => {
-    const namespace = `ct${process.pid}-${serial++}`;
-    ip('netns', 'add', namespace);
-    names.push(namespace);
-    // Not `ip netns exec`, which remounts /sys and hides the cgroups.
-    const enter = ['--net', `/run/netns/${namespace}`].join('=');
-    const run = (program: string, ...words: string[]) =>
-      execFileSync('nsenter', [enter, program, ...words], {
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: 20_000,
-      });
-    run('ip', 'link', 'set', 'lo', 'up');
-    run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-    return {
-      namespace,
-      run,
-      start(program, ...words) {
-        const child = spawn('nsenter', [enter, program, ...words], { stdio: 'ignore' });
-        children.push(child);
-        return child;
-      },
-      wrapper(program) {
-        const file = join(folder, `${namespace}-${program}`);
-        writeFileSync(file, `#!/bin/sh\nexec nsenter ${enter} ${program} "$@"\n`);
-        chmodSync(file, 0o755);
-        return file;
-      },
-    };
+  const create = () => {
+    const host = createHost(`ct${process.pid}-${hosts.length}`, { folder, children });
+    hosts.push(host);
+    return host;
   };
   return {
     host(addresses) {
@@ -72,34 +45,64 @@ export function testNetwork(): TestNetwork {
     },
     pod(router, address) {
       const pod = create();
-      const veth = `v${serial}`;
-      ip(
-        'link',
-        'add',
-        veth,
-        'netns',
-        router.namespace,
-        'type',
-        'veth',
-        'peer',
-        'name',
-        'eth0',
-        'netns',
-        pod.namespace,
-      );
-      router.run('ip', 'addr', 'add', '169.254.1.1/32', 'dev', veth);
-      router.run('ip', 'link', 'set', veth, 'up');
-      router.run('ip', 'route', 'add', `${address}/32`, 'dev', veth);
-      pod.run('ip', 'addr', 'add', `${address}/32`, 'dev', 'eth0');
-      pod.run('ip', 'link', 'set', 'eth0', 'up');
-      pod.run('ip', 'route', 'add', '169.254.1.1/32', 'dev', 'eth0', 'scope', 'link');
-      pod.run('ip', 'route', 'add', 'default', 'via', '169.254.1.1');
+      connect(router, pod, { veth: `v${hosts.length}`, address });
       return pod;
     },
     close() {
       for (const child of children) child.kill('SIGKILL');
-      for (const name of names) ip('netns', 'del', name);
+      for (const { namespace } of hosts) ip('netns', 'del', namespace);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const ip = (...words: string[]) => execFileSync('ip', words, { encoding: 'utf8' });
+
+/** `folder` takes its wrappers, `children` what it starts. */
+function createHost(
+  namespace: string,
+  { folder, children }: { readonly folder: string; readonly children: ChildProcess[] },
+): TestHost {
+  ip('netns', 'add', namespace);
+  // Not `ip netns exec`, which remounts /sys and hides the cgroups.
+  const enter = `--net=/run/netns/${namespace}`;
+  const run = (program: string, ...words: string[]) =>
+    execFileSync('nsenter', [enter, program, ...words], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 20_000,
+    });
+  run('ip', 'link', 'set', 'lo', 'up');
+  run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
+  return {
+    namespace,
+    run,
+    start(program, ...words) {
+      const child = spawn('nsenter', [enter, program, ...words], { stdio: 'ignore' });
+      children.push(child);
+      return child;
+    },
+    wrapper(program) {
+      const file = join(folder, `${namespace}-${program}`);
+      writeFileSync(file, `#!/bin/sh\nexec nsenter ${enter} ${program} "$@"\n`);
+      chmodSync(file, 0o755);
+      return file;
+    },
+  };
+}
+
+function connect(
+  router: TestHost,
+  pod: TestHost,
+  { veth, address }: { readonly veth: string; readonly address: string },
+): void {
+  const peer = ['peer', 'name', 'eth0', 'netns', pod.namespace];
+  ip('link', 'add', veth, 'netns', router.namespace, 'type', 'veth', ...peer);
+  router.run('ip', 'addr', 'add', '169.254.1.1/32', 'dev', veth);
+  router.run('ip', 'link', 'set', veth, 'up');
+  router.run('ip', 'route', 'add', `${address}/32`, 'dev', veth);
+  pod.run('ip', 'addr', 'add', `${address}/32`, 'dev', 'eth0');
+  pod.run('ip', 'link', 'set', 'eth0', 'up');
+  pod.run('ip', 'route', 'add', '169.254.1.1/32', 'dev', 'eth0', 'scope', 'link');
+  pod.run('ip', 'route', 'add', 'default', 'via', '169.254.1.1');
 }

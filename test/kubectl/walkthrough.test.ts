@@ -256,7 +256,8 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       const drained = onNode('drain', node, ...draining);
       assert.match(drained, new RegExp(`evicting pod ${namespace}/hello-.*node/${node} drained\n$`, 's'));
       await eventually(
-        () => kubectl('describe', 'pods', '-l', 'app=hello'),
+        // The newest kubectl shows events of several Pods only when asked to.
+        () => kubectl('describe', 'pods', '-l', 'app=hello', '--show-events'),
         (text) => text.includes('0/1 nodes are available: 1 node(s) were unschedulable.'),
         'Pods that wait for a node',
       );

@@ -3,6 +3,7 @@
  * an element or field is read when it is asked for. What is a CEL value already stays as it is.
  */
 
+import { isInt64, isUint64 } from './integers.ts';
 import { CelType, dynType, listType, mapType } from './types.ts';
 import {
   CelDuration,
@@ -44,10 +45,10 @@ export function adapt(json: unknown, type: CelType): CelResult {
 
 /** JSON has one kind of number: declared types decide, and else whether there is a fraction. */
 function adaptNumber(json: number, { kind }: CelType): CelValue {
-  if (kind === 'double') return json;
-  if (kind === 'int') return BigInt(Math.trunc(json));
-  if (kind === 'uint') return new CelUint(BigInt(Math.trunc(json)));
-  return Number.isSafeInteger(json) ? BigInt(json) : json;
+  if (kind === 'double' || !Number.isInteger(json)) return json;
+  const integer = BigInt(json);
+  if (kind === 'uint' && isUint64(integer)) return new CelUint(integer);
+  return isInt64(integer) ? integer : json;
 }
 
 function isCelValue(value: object): value is CelValue & object {

@@ -19,6 +19,7 @@ import {
   CelTimestamp,
   CelUint,
   type CelValue,
+  noSuchOverload,
 } from './values.ts';
 
 type Matcher = (value: CelValue) => boolean;
@@ -45,7 +46,7 @@ function matcherOf(type: CelType): Matcher {
     case 'duration':
       return (value) => value instanceof CelDuration;
     case 'list':
-      return (value) => value instanceof CelList;
+      return listMatcher(matcherOf(type.parameters[0] ?? type));
     case 'map':
       return (value) => value instanceof CelMap;
     case 'type':
@@ -58,21 +59,31 @@ function matcherOf(type: CelType): Matcher {
   }
 }
 
+/** A list is told by its first element: `list(int)` and `list(double)` have overloads of their own. */
+function listMatcher(matches: Matcher): Matcher {
+  return (value) => {
+    if (!(value instanceof CelList)) return false;
+    const first = value.size === 0 ? undefined : value.at(0);
+    return first === undefined || first instanceof CelError || matches(first);
+  };
+}
+
 const isNamed = (value: CelValue, name: string) =>
   value instanceof CelOptional
     ? name === 'optional_type'
     : (value instanceof CelOpaque || value instanceof CelMap) && value.type.name === name;
 
-/** Operators say only that nothing fits, functions also what they were called with. */
 function noOverload(name: string, args: readonly CelValue[]): CelError {
-  const isOperator = !/^[\w.@]+$/.test(name) || /^(?:_|@|size$|type$|dyn$|matches$)/.test(name);
-  if (isOperator) return new CelError('no such overload');
+  if (name === '!_') return noSuchOverload();
+  if (name === 'matches')
+    return typeof args[0] === 'string' ? noSuchOverload() : new CelError(`no such overload: ${name}`);
   return new CelError(`no such overload: ${name}(${args.map((arg) => typeOfValue(arg).name).join(', ')})`);
 }
 
-type Invoke = (args: readonly CelValue[]) => CelResult;
-
-function dispatch(name: string, overloads: readonly Overload[]): Invoke {
+/** Calls the first overload that values fit. */
+export function dispatch({ name, overloads, declaration }: ResolvedCall): (args: readonly CelValue[]) => CelResult {
+  const [first] = overloads;
+  if (declaration.total && first) return (args) => first.call(...args);
   const candidates = overloads.map((overload) => ({ overload, matchers: overload.parameters.map(matcherOf) }));
   return (args) => {
     for (const { overload, matchers } of candidates) {
@@ -95,11 +106,11 @@ function costOf({ name, overloads, declaration }: ResolvedCall): RuntimeCost | u
 }
 
 export function callWith(resolved: ResolvedCall, args: readonly Evaluate[]): Evaluate {
-  const { name, overloads } = resolved;
+  const { overloads, declaration } = resolved;
   const cost = costOf(resolved);
-  const [only] = overloads.length === 1 ? overloads : [];
-  if (only && args.length === 2) return binary(name, only, cost, args[0]!, args[1]!);
-  const invoke = dispatch(name, overloads);
+  const [first] = overloads;
+  if (first && declaration.total && args.length === 2) return operation(first, cost, args[0]!, args[1]!);
+  const invoke = dispatch(resolved);
   return (frame) => {
     const values: CelResult[] = [];
     let failed: CelError | undefined;
@@ -116,24 +127,15 @@ export function callWith(resolved: ResolvedCall, args: readonly Evaluate[]): Eva
   };
 }
 
-/** The common case: an operator whose types are known. */
-function binary(
-  name: string,
-  overload: Overload,
-  cost: RuntimeCost | undefined,
-  left: Evaluate,
-  right: Evaluate,
-): Evaluate {
-  const matchesLeft = matcherOf(overload.parameters[0]!);
-  const matchesRight = matcherOf(overload.parameters[1]!);
+/** The common case: an operator with two sides. */
+function operation({ call }: Overload, cost: RuntimeCost | undefined, left: Evaluate, right: Evaluate): Evaluate {
   return (frame) => {
     const first = left(frame);
     const second = right(frame);
     let result: CelResult;
     if (first instanceof CelError) result = first;
     else if (second instanceof CelError) result = second;
-    else if (matchesLeft(first) && matchesRight(second)) result = overload.call(first, second);
-    else result = noOverload(name, [first, second]);
+    else result = call(first, second);
     frame.spend(cost === undefined ? 1 : (cost([first, second], result) ?? 1));
     return result;
   };

@@ -66,6 +66,8 @@ class Checker {
   /** Variables of comprehensions, innermost last. */
   readonly #scopes: ReadonlyMap<string, CelType>[] = [];
   #variables = 0;
+  /** Above zero where literals of lists and maps may hold values of different types. */
+  #mixing = 0;
 
   constructor(declarations: Declarations, issues: Issues) {
     this.#declarations = declarations;
@@ -173,7 +175,10 @@ class Checker {
   #call(expression: Call): CelType {
     const { name, args, target } = expression;
     if (name === '_?._') return this.#optionalSelect(expression);
+    // Arguments of `format` may be of as many types as there are clauses.
+    if (name === 'format') this.#mixing++;
     for (const arg of args) this.#check(arg);
+    if (name === 'format') this.#mixing--;
     if (!target) return this.#resolve(expression, name.startsWith('.') ? name.slice(1) : name, undefined);
     const prefix = qualifiedName(target);
     const whole = prefix === undefined ? undefined : `${prefix}.${name}`.replace(/^\./, '');
@@ -262,7 +267,7 @@ class Checker {
   #join(at: Expression, previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current;
     if (this.#substitutions.assignable(previous, current)) return mostGeneral(previous, current);
-    return this.#mismatch(at, previous, current);
+    return this.#mixing > 0 ? dynType : this.#mismatch(at, previous, current);
   }
 
   #list(expression: ListLiteral): CelType {
@@ -287,7 +292,13 @@ class Checker {
 
   #object(expression: ObjectLiteral): CelType {
     const name = expression.typeName.replace(/^\./, '');
-    const type = this.#declarations.objectType(name) ?? this.#notAnObject(expression, name);
+    const type = this.#declarations.objectType(name);
+    if (!type && !this.#declarations.identifier(name)) return this.#undeclared(expression, expression.typeName);
+    this.#objectFields(expression, type ?? this.#notAnObject(expression, name));
+    return type ?? errorType;
+  }
+
+  #objectFields(expression: ObjectLiteral, type: CelType): void {
     for (const field of expression.fields) {
       const given = this.#unwrapped(field.value, this.#check(field.value), field.optional);
       if (type.kind !== 'object') continue;
@@ -298,12 +309,10 @@ class Checker {
         this.#report(field, message);
       }
     }
-    return type;
   }
 
   #notAnObject(expression: ObjectLiteral, name: string): CelType {
-    const named = this.#declarations.identifier(name);
-    if (!named) return this.#undeclared(expression, expression.typeName);
+    const named = this.#declarations.identifier(name)!;
     const type = named.kind === 'type' ? named.parameters[0]! : undefined;
     return this.#report(expression, type ? `'${type.name}' is not a message type` : `'${named.name}' is not a type`);
   }

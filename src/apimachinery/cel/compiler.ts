@@ -7,13 +7,24 @@
  * `?:` and loops nothing but their parts.
  */
 
-import { adapt } from './adapt.ts';
 import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, ObjectLiteral, Select } from './ast.ts';
 import { followLinks, type Link } from './attributes.ts';
-import { callWith } from './calls.ts';
+import { callWith, dispatch } from './calls.ts';
 import type { Checked, ResolvedCall } from './checker.ts';
-import { typeOfValue } from './conversions.ts';
-import type { Evaluate, Frame } from './frame.ts';
+import {
+  both,
+  either,
+  fill,
+  fold,
+  type Local,
+  notStrictlyFalse,
+  optionalList,
+  orElse,
+  plainList,
+  readLocal,
+  readVariable,
+} from './evaluation.ts';
+import type { Evaluate } from './frame.ts';
 import { LiteralMap } from './literal-values.ts';
 import { equal } from './operators.ts';
 import { costs } from './ranges.ts';
@@ -23,8 +34,6 @@ import {
   ArrayList,
   CelError,
   CelList,
-  CelMap,
-  CelOptional,
   type CelResult,
   CelUint,
   type CelValue,
@@ -67,13 +76,6 @@ export function compileChecked(checked: Checked, names: Names): Code {
   const compiler = new Compiler(checked, names);
   const { evaluate } = compiler.compile(checked.expression);
   return { evaluate, slots: compiler.slots };
-}
-
-/** A variable of a loop around the node. */
-interface Local {
-  readonly slot: number;
-  /** Works out an accumulator when it is first asked for. */
-  readonly initial?: Evaluate;
 }
 
 const constant = (value: CelValue): Step => ({ constant: value, evaluate: () => value });
@@ -175,12 +177,16 @@ class Compiler {
       if (step) return step;
     }
     if (steps.length === 1 && steps[0]!.constant !== undefined && conversions.has(resolved.name)) {
-      const value = only ? only.call(steps[0]!.constant) : noSuchOverload();
+      const value = dispatch(resolved)([steps[0]!.constant]);
       if (isCelError(value)) throw new ConstantError(value.message);
       return constant(value);
     }
     const pattern = steps[1]?.constant;
     if (resolved.name === 'matches' && typeof pattern === 'string') return this.#matches(resolved, steps, pattern);
+    if ((resolved.name === 'find' || resolved.name === 'findAll') && typeof pattern === 'string') {
+      const compiled = compilePattern(pattern);
+      if (compiled instanceof CelError) throw new ConstantError(compiled.message);
+    }
     const evaluates = steps.map(({ evaluate }) => evaluate);
     return { evaluate: callWith(resolved, evaluates) };
   }
@@ -242,9 +248,14 @@ class Compiler {
       value: this.compile(value),
       optional,
     }));
+    const evaluates = steps.map(({ key, value, optional }) => ({
+      key: key.evaluate,
+      value: value.evaluate,
+      optional,
+    }));
     const isConstant = steps.every((entry) => entry.key.constant !== undefined && entry.value.constant !== undefined);
     const evaluate: Evaluate = (frame) => {
-      const result = fill(frame, new LiteralMap(), steps);
+      const result = fill(frame, new LiteralMap(), evaluates);
       frame.spend(costs.map);
       return result;
     };
@@ -260,8 +271,8 @@ class Compiler {
   #object({ id, fields }: ObjectLiteral): Step {
     const type = this.#checked.types.get(id);
     const steps = fields.map(({ name, value, optional }) => ({
-      key: constant(name),
-      value: this.compile(value),
+      key: () => name,
+      value: this.compile(value).evaluate,
       optional,
     }));
     return {
@@ -318,70 +329,6 @@ function extended(operand: Step, link: Link): Step {
 const withoutRootCost = ({ chain, evaluate }: Step): Evaluate =>
   chain ? chainStep({ ...chain, rootCost: 0 }).evaluate : evaluate;
 
-function readVariable(name: string, type: CelType, slot: number): Evaluate {
-  return (frame) => {
-    const known = frame.variables[slot];
-    if (known !== undefined) return known;
-    const raw = frame.bindings[name];
-    if (raw === undefined && !Object.hasOwn(frame.bindings, name)) return new CelError(`no such attribute(s): ${name}`);
-    const value = adapt(raw, type);
-    frame.variables[slot] = value;
-    return value;
-  };
-}
-
-function readLocal({ slot, initial }: Local): Evaluate {
-  if (!initial) return (frame) => frame.locals[slot]!;
-  return (frame) => {
-    const known = frame.locals[slot];
-    if (known !== undefined) return known;
-    const begun = initial(frame);
-    frame.locals[slot] = begun;
-    return begun;
-  };
-}
-
-const asFailure = (value: CelResult) => (isCelError(value) ? value : noSuchOverload());
-
-/** False as soon as one side is, whatever the other; else the first failure. */
-function both(left: Evaluate, right: Evaluate): Evaluate {
-  return (frame) => {
-    const first = left(frame);
-    if (first === false) return false;
-    const second = right(frame);
-    if (second === false) return false;
-    if (first !== true) return asFailure(first);
-    return second === true ? true : asFailure(second);
-  };
-}
-
-function either(left: Evaluate, right: Evaluate): Evaluate {
-  return (frame) => {
-    const first = left(frame);
-    if (first === true) return true;
-    const second = right(frame);
-    if (second === true) return true;
-    if (first !== false) return asFailure(first);
-    return second === false ? false : asFailure(second);
-  };
-}
-
-function notStrictlyFalse(operand: Evaluate): Evaluate {
-  return (frame) => {
-    const value = operand(frame);
-    frame.spend(1);
-    return value !== false;
-  };
-}
-
-function orElse(optional: Evaluate, other: Evaluate, present: (optional: CelOptional) => CelResult): Evaluate {
-  return (frame) => {
-    const value = optional(frame);
-    if (!(value instanceof CelOptional)) return isCelError(value) ? value : noSuchOverload();
-    return value.value === undefined ? other(frame) : present(value);
-  };
-}
-
 /** `x in [constants]`, which is free; undefined where the list holds what has no simple equality. */
 function membership(element: Evaluate, list: CelList): Step | undefined {
   if (list.size === 0) return constant(false);
@@ -399,94 +346,4 @@ function membership(element: Evaluate, list: CelList): Step | undefined {
     return typeof value !== 'string' && others.some((other) => equal(value, other) === true);
   };
   return { evaluate };
-}
-
-function plainList(frame: Frame, elements: readonly Evaluate[]): CelResult {
-  const values: CelValue[] = [];
-  for (const element of elements) {
-    const value = element(frame);
-    if (isCelError(value)) return value;
-    values.push(value);
-  }
-  return new ArrayList(values);
-}
-
-function optionalList(frame: Frame, elements: readonly Evaluate[], optional: ReadonlySet<number>): CelResult {
-  const values: CelValue[] = [];
-  for (const [index, element] of elements.entries()) {
-    const value = element(frame);
-    if (isCelError(value)) return value;
-    if (!optional.has(index)) values.push(value);
-    else if (!(value instanceof CelOptional)) {
-      return new CelError(`cannot initialize optional list element from non-optional value ${String(value)}`);
-    } else if (value.value !== undefined) values.push(value.value);
-  }
-  return new ArrayList(values);
-}
-
-interface EntryStep {
-  readonly key: Step;
-  readonly value: Step;
-  readonly optional: boolean;
-}
-
-function fill(frame: Frame, map: LiteralMap, entries: readonly EntryStep[]): CelResult {
-  for (const entry of entries) {
-    const key = entry.key.evaluate(frame);
-    if (isCelError(key)) return key;
-    let value: CelResult = entry.value.evaluate(frame);
-    if (entry.optional && !isCelError(value)) {
-      if (!(value instanceof CelOptional)) {
-        const what = `optional entry '${String(key)}' from non-optional value ${String(value)}`;
-        return new CelError(`cannot initialize ${what}`);
-      }
-      if (value.value === undefined) {
-        map.delete(key);
-        continue;
-      }
-      value = value.value;
-    }
-    const error = isCelError(value) ? value : map.set(key, value);
-    if (error) return error;
-  }
-  return map;
-}
-
-interface FoldSteps {
-  readonly range: Evaluate;
-  /** Absent where the loop runs to the end. */
-  readonly proceed: Evaluate | undefined;
-  readonly step: Evaluate;
-  readonly result: Evaluate;
-  readonly slots: { readonly accumulator: number; readonly first: number; readonly second: number | undefined };
-}
-
-function fold({ range, proceed, step, result, slots }: FoldSteps): Evaluate {
-  const next = (frame: Frame): boolean => {
-    const go = proceed === undefined ? true : proceed(frame);
-    if (go === false) return false;
-    frame.locals[slots.accumulator] = step(frame);
-    frame.step();
-    return true;
-  };
-  return (frame) => {
-    const over = range(frame);
-    frame.locals[slots.accumulator] = undefined;
-    if (over instanceof CelList) {
-      for (let i = 0; i < over.size; i++) {
-        if (slots.second !== undefined) frame.locals[slots.second] = over.at(i);
-        frame.locals[slots.first] = slots.second === undefined ? over.at(i) : BigInt(i);
-        if (!next(frame)) break;
-      }
-    } else if (over instanceof CelMap) {
-      for (const key of over.keys()) {
-        frame.locals[slots.first] = key;
-        if (slots.second !== undefined) frame.locals[slots.second] = over.get(key) ?? null;
-        if (!next(frame)) break;
-      }
-    } else {
-      return isCelError(over) ? over : new CelError(`got '${typeOfValue(over).name}', expected iterable type`);
-    }
-    return result(frame);
-  };
 }

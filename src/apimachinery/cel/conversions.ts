@@ -115,6 +115,7 @@ export function convertToString(value: CelValue): CelResult {
   if (value instanceof CelUint) return String(value.value);
   if (value instanceof CelTimestamp) return formatTimestamp(value);
   if (value instanceof CelDuration) return formatDuration(value);
+  if (value instanceof CelType) return value.name;
   if (!(value instanceof Uint8Array)) return impossible(value, stringType);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value);

@@ -49,6 +49,11 @@ const evaluated: readonly { expression: string; value: unknown; cost: number }[]
   { expression: 'true || 1 / 0 > 1', value: true, cost: 0 },
   { expression: '9223372036854775807 + 1', value: 'error: integer overflow', cost: 1 },
   { expression: 'dyn(1) + dyn("a")', value: 'error: no such overload', cost: 1 },
+  { expression: 'dyn(true) + dyn("a")', value: 'error: no such overload: _+_', cost: 1 },
+  { expression: 'dyn([1]) < dyn([2])', value: 'error: no such overload: _<_', cost: 1 },
+  { expression: 'size(any.numbers[0])', value: 'error: no such overload: size', cost: 4 },
+  { expression: 'any.numbers.contains("a")', value: 'error: no such overload: contains(list, string)', cost: 3 },
+  { expression: 'dyn(1).all(x, true)', value: "error: got 'types.Int', expected iterable type", cost: 0 },
   { expression: 'dyn(1) == 1.0', value: true, cost: 1 },
   { expression: 'size("😀")', value: 1n, cost: 1 },
   { expression: 'type(1) == int', value: true, cost: 1 },
@@ -138,4 +143,52 @@ test('a loop ends when its caller says so', () => {
   const result = program!.evaluate(many, { interrupted: () => ++asked === 3 });
   assert.equal(result.cancelled, 'interrupt');
   assert.equal(asked, 3);
+});
+
+test('values that no stack could follow give an error, not an exception', () => {
+  let nested: unknown = 1;
+  for (let depth = 0; depth < 100_000; depth++) nested = [nested];
+  const { program } = Environment.standard({ variables: { a: dynType, b: dynType } }).compile('a == b');
+  const { value } = program!.evaluate({ a: nested, b: [nested] });
+  assert.ok(isCelError(value));
+});
+
+test('lists that double without end are refused before anyone walks over them', () => {
+  const doubled = `[[1, 2, 3]]${'.map(l, l + l)'.repeat(60)}.all(l, l == l)`;
+  const { value } = environment.compile(doubled).program!.evaluate({});
+  assert.equal(isCelError(value) && value.message, 'list is longer than 5000000 elements');
+});
+
+test('long expressions are compiled in time that is in proportion', () => {
+  const many = Array.from({ length: 6_000 }, (_, index) => `x == ${index}`).join(' || ');
+  assert.equal(environment.compile(many).program?.evaluate({ x: 5_999 }).value, true);
+  const long = `'${'a'.repeat(90_000)}'.size() == 90000`;
+  assert.equal(environment.compile(long).program?.evaluate({}).value, true);
+  const tooLong = environment.compile(' '.repeat(100_001));
+  const text = 'ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000';
+  assert.equal(tooLong.program === undefined && tooLong.text, text);
+});
+
+test('JSON numbers out of reach of integers stay doubles', () => {
+  const { program } = Environment.standard({ variables: { self: intType } }).compile('dyn(self) > 1');
+  assert.equal(program!.evaluate({ self: Number.POSITIVE_INFINITY }).value, true);
+  assert.equal(program!.evaluate({ self: 1e30 }).value, true);
+});
+
+test('a conversion of a constant finds its overload by the value', () => {
+  assert.deepEqual(evaluate('string(dyn(1))'), { value: '1', cost: 0 });
+  const compiled = environment.compile("int('x')");
+  assert.ok(!compiled.program && compiled.failsAlways);
+  assert.equal(compiled.text, "type conversion error from 'string' to 'int'");
+});
+
+test('patterns from the data are judged before they are compiled', () => {
+  const { program } = Environment.standard({ variables: { pattern: stringType } }).compile("'a'.matches(pattern)");
+  const outcome = (pattern: string) => {
+    const { value } = program!.evaluate({ pattern });
+    return isCelError(value) ? value.message : value;
+  };
+  assert.equal(outcome('^a$'), true);
+  assert.equal(outcome('('), 'error parsing regexp: missing closing ): `(`');
+  assert.equal(outcome('x*'.repeat(100_000)), 'error parsing regexp: expression too large');
 });

@@ -56,7 +56,7 @@ export class Environment implements Declarations {
   /** With the standard library, and whatever `options` adds. */
   static standard(options: EnvironmentOptions = {}): Environment {
     const { libraries = [] } = options;
-    return new Environment(nothing).extend({ ...options, libraries: [standardLibrary, ...libraries] });
+    return new Environment(nothing).extend({ ...options, libraries: [standardLibrary(), ...libraries] });
   }
 
   extend({ libraries = [], variables = {}, objectType }: EnvironmentOptions): Environment {

@@ -130,7 +130,9 @@ class Estimator {
     if (computed) return computed;
     const type = this.#type(expression);
     const path = this.#path(expression);
-    const declared = this.#declaredSizes({ path, type, expression, size: undefined });
+    // What comes from nowhere has no path, least of all that of everything.
+    const known = path.length > 0 ? path : undefined;
+    const declared = this.#declaredSizes({ path: known, type, expression, size: undefined });
     if (declared) {
       this.#sizes.set(expression.id, declared);
       return declared;

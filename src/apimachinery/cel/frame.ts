@@ -13,8 +13,8 @@ export class EvaluationCancelled extends Error {
   }
 }
 
-/** Loops ask this seldom whether they should stop, for a clock costs more than a step. */
-const stepsBetweenChecks = 100;
+/** Loops ask this seldom whether they should stop, for a clock costs more than most steps. */
+const stepsBetweenChecks = 16;
 
 export class Frame {
   readonly bindings: Readonly<Record<string, unknown>>;

@@ -47,6 +47,11 @@ export interface Overload {
 export interface FunctionDeclaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
+  /**
+   * All overloads have one `call`, which answers arguments of any types itself. None is chosen first then, which is what makes
+   * operators on dynamic values fast.
+   */
+  readonly total?: boolean;
   /** The cost of a call whichever overload it takes; 1 if absent. */
   readonly cost?: RuntimeCost;
   readonly estimate?: CostEstimate;

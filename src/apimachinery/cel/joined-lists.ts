@@ -11,15 +11,19 @@ import { CelError, CelList, type CelResult } from './values.ts';
 
 /** What is shorter is copied. */
 const copied = 32;
-const deepest = 500;
+/** Lists joined deeper than this are copied into one. */
+const deepest = 64;
+/** More than any request holds; without a bound, `x + x` often enough makes a list that nothing gets to the end of. */
+const longest = 5_000_000;
 
 export function joined(left: CelList, right: CelList): CelList | CelError {
   if (left.size === 0) return right;
   if (right.size === 0) return left;
   if (right.size <= copied && left instanceof GrowingList) return left.with(right);
   if (right.size <= copied && left.size <= copied) return GrowingList.of(left).with(right);
+  if (left.size + right.size > longest) return new CelError(`list is longer than ${longest} elements`);
   const depth = 1 + Math.max(depthOf(left), depthOf(right));
-  return depth > deepest ? new CelError('list is joined of too many lists') : new JoinedList(left, right, depth);
+  return depth > deepest ? GrowingList.of(left).with(right) : new JoinedList(left, right, depth);
 }
 
 class GrowingList extends CelList {

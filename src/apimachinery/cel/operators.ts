@@ -4,7 +4,7 @@
  */
 import { checkedInt, integerOverflow, isInt64, isUint64, minInt64, unsignedOverflow } from './integers.ts';
 import { joined } from './joined-lists.ts';
-import { compareStrings } from './strings.ts';
+import { codePointCount, compareStrings } from './strings.ts';
 import { durationOf, durationOverflow, shiftTimestamp, timestampDifference } from './times.ts';
 import { CelType, sameType } from './types.ts';
 import {
@@ -121,6 +121,19 @@ export function compare(left: CelValue, right: CelValue): number | CelError {
   return noSuchOverload();
 }
 
+export function hasOrder(value: CelValue): boolean {
+  if (typeof value !== 'object') return true;
+  return (
+    value instanceof CelUint ||
+    value instanceof CelTimestamp ||
+    value instanceof CelDuration ||
+    value instanceof Uint8Array
+  );
+}
+
+/** Where the left side alone rules the operator out, errors name it. */
+export const unsupported = (operator: string): CelError => new CelError(`no such overload: ${operator}`);
+
 export function add(left: CelValue, right: CelValue): CelResult {
   if (typeof left === 'bigint') return typeof right === 'bigint' ? checkedInt(left + right) : noSuchOverload();
   if (typeof left === 'string') return typeof right === 'string' ? left + right : noSuchOverload();
@@ -134,8 +147,10 @@ export function add(left: CelValue, right: CelValue): CelResult {
     if (right instanceof CelDuration) return durationOf(left.nanos + right.nanos);
     return right instanceof CelTimestamp ? shiftTimestamp(right, left.nanos) : noSuchOverload();
   }
-  if (left instanceof CelTimestamp && right instanceof CelDuration) return shiftTimestamp(left, right.nanos);
-  return noSuchOverload();
+  if (left instanceof CelTimestamp) {
+    return right instanceof CelDuration ? shiftTimestamp(left, right.nanos) : noSuchOverload();
+  }
+  return unsupported('_+_');
 }
 
 export function subtract(left: CelValue, right: CelValue): CelResult {
@@ -145,7 +160,7 @@ export function subtract(left: CelValue, right: CelValue): CelResult {
   if (left instanceof CelDuration) {
     return right instanceof CelDuration ? durationOf(left.nanos - right.nanos) : noSuchOverload();
   }
-  if (!(left instanceof CelTimestamp)) return noSuchOverload();
+  if (!(left instanceof CelTimestamp)) return unsupported('_-_');
   if (right instanceof CelDuration) return shiftTimestamp(left, -right.nanos);
   return right instanceof CelTimestamp ? timestampDifference(left, right) : noSuchOverload();
 }
@@ -153,8 +168,8 @@ export function subtract(left: CelValue, right: CelValue): CelResult {
 export function multiply(left: CelValue, right: CelValue): CelResult {
   if (typeof left === 'bigint') return typeof right === 'bigint' ? checkedInt(left * right) : noSuchOverload();
   if (typeof left === 'number') return typeof right === 'number' ? left * right : noSuchOverload();
-  if (left instanceof CelUint && right instanceof CelUint) return uint(left.value * right.value);
-  return noSuchOverload();
+  if (!(left instanceof CelUint)) return unsupported('_*_');
+  return right instanceof CelUint ? uint(left.value * right.value) : noSuchOverload();
 }
 
 export function divide(left: CelValue, right: CelValue): CelResult {
@@ -164,7 +179,8 @@ export function divide(left: CelValue, right: CelValue): CelResult {
     return right === 0n ? byZero() : checkedInt(left / right);
   }
   if (typeof left === 'number') return typeof right === 'number' ? left / right : noSuchOverload();
-  if (!(left instanceof CelUint && right instanceof CelUint)) return noSuchOverload();
+  if (!(left instanceof CelUint)) return unsupported('_/_');
+  if (!(right instanceof CelUint)) return noSuchOverload();
   return right.value === 0n ? byZero() : uint(left.value / right.value);
 }
 
@@ -175,7 +191,8 @@ export function remainder(left: CelValue, right: CelValue): CelResult {
     if (right === 0n) return byZero();
     return left === minInt64 && right === -1n ? integerOverflow() : left % right;
   }
-  if (!(left instanceof CelUint && right instanceof CelUint)) return noSuchOverload();
+  if (!(left instanceof CelUint)) return unsupported('_%_');
+  if (!(right instanceof CelUint)) return noSuchOverload();
   return right.value === 0n ? byZero() : uint(left.value % right.value);
 }
 
@@ -183,7 +200,7 @@ export function negate(value: CelValue): CelResult {
   if (typeof value === 'bigint') return checkedInt(-value);
   if (typeof value === 'number') return -value;
   if (value instanceof CelDuration) return isInt64(-value.nanos) ? new CelDuration(-value.nanos) : durationOverflow();
-  return noSuchOverload();
+  return unsupported('-_');
 }
 
 export const uint = (value: bigint): CelUint | CelError => (isUint64(value) ? new CelUint(value) : unsignedOverflow());
@@ -194,9 +211,9 @@ function concatenate(left: CelList, right: CelList): CelResult {
 }
 
 export function size(value: CelValue): CelResult {
-  if (typeof value === 'string') return BigInt(Array.from(value).length);
+  if (typeof value === 'string') return BigInt(codePointCount(value));
   if (value instanceof CelList || value instanceof CelMap) return BigInt(value.size);
-  return value instanceof Uint8Array ? BigInt(value.length) : noSuchOverload();
+  return value instanceof Uint8Array ? BigInt(value.length) : unsupported('size');
 }
 
 export function contains(value: CelValue, container: CelValue): CelResult {

@@ -92,7 +92,9 @@ class Parser {
 
   #descend(rule: Rule): void {
     if (++this.#depth[rule] <= nestingLimit) return;
-    this.#issues.reportNowhere(`expression recursion limit exceeded: ${nestingLimit}`);
+    const message =
+      rule === 'expr' ? `expression recursion limit exceeded: ${nestingLimit}` : 'max recursion depth exceeded';
+    this.#issues.reportNowhere(message);
     throw new ParseAbandoned();
   }
 
@@ -103,9 +105,10 @@ class Parser {
     let result = condition;
     if (question) {
       const whenTrue = this.#within(tokens("':'"), () => this.#logical('||'));
-      this.#reader.expect("':'", operandStart);
-      const whenFalse = this.#within(nothing, () => this.#expression());
-      result = this.#at(question).call('_?_:_', condition, whenTrue, whenFalse);
+      if (this.#reader.expect("':'", operandStart)) {
+        const whenFalse = this.#within(nothing, () => this.#expression());
+        result = this.#at(question).call('_?_:_', condition, whenTrue, whenFalse);
+      }
     }
     this.#depth.expr--;
     return result;
@@ -240,7 +243,7 @@ class Parser {
   #call(open: Token, name: string, target: Expression | undefined, args: readonly Expression[]): Expression {
     const builder = this.#at(open);
     const macro = this.#macros.get(macroKey(name, target !== undefined, args.length));
-    if (macro && this.#issues.count === 0) {
+    if (macro) {
       const expansion = macro.expand(builder, args, target ?? args[0]!);
       if (expansion instanceof MacroError) return this.#report(expansion.at, expansion.message);
       if (expansion) return expansion;
@@ -317,9 +320,11 @@ class Parser {
     this.#entries(mapStart, () => {
       const optional = this.#reader.takeIf("'?'") !== undefined;
       const key = this.#within(tokens("':'"), () => this.#expression());
-      const colon = this.#reader.expect("':'", operandStart) ?? this.#reader.current;
+      const colon = this.#reader.expect("':'", operandStart);
+      if (!colon) return false;
       const value = this.#within(tokens("','", "'}'"), () => this.#expression());
       entries.push({ id: this.#ids.take(), offset: colon.offset, key, value, optional });
+      return true;
     });
     return { kind: 'map', id: this.#ids.take(), offset: open.offset, entries };
   }
@@ -330,23 +335,25 @@ class Parser {
     const fields: ObjectLiteralField[] = [];
     this.#entries(objectStart, () => {
       const optional = reader.takeIf("'?'") !== undefined;
-      if (!reader.begins(tokens('IDENTIFIER', 'ESC_IDENTIFIER'))) return;
+      if (!reader.begins(tokens('IDENTIFIER', 'ESC_IDENTIFIER'))) return false;
       const name = reader.take();
       if (name.kind === 'ESC_IDENTIFIER') this.#report(name, "unsupported syntax: '`'");
-      const colon = reader.expect("':'", operandStart) ?? reader.current;
+      const colon = reader.expect("':'", operandStart);
+      if (!colon) return false;
       const value = this.#within(tokens("','", "'}'"), () => this.#expression());
       fields.push({ id: this.#ids.take(), offset: colon.offset, name: name.text, value, optional });
+      return true;
     });
     return { kind: 'object', id: this.#ids.take(), offset: open.offset, typeName, fields };
   }
 
-  /** What stands between braces: entries, separated by commas, one of which may come last. */
-  #entries(start: TokenSet, entry: () => void): void {
+  /** What stands between braces: entries, separated by commas, one of which may come last. A failed one ends the row. */
+  #entries(start: TokenSet, entry: () => boolean): void {
     const reader = this.#reader;
     if (!reader.begins(start)) return;
     if (!reader.takeIf("','")) {
       while (reader.kind !== "'}'" && reader.kind !== endOfInput) {
-        entry();
+        if (!this.#within(tokens("','", "'}'"), entry)) break;
         if (!reader.begins(tokens("','", "'}'"))) break;
         if (!reader.takeIf("','")) break;
       }

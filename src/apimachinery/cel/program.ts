@@ -44,8 +44,12 @@ export class Program {
       const value = this.#code.evaluate(frame);
       return { value, cost: frame.cost };
     } catch (error) {
-      if (!(error instanceof EvaluationCancelled)) throw error;
-      return { value: new CelError(error.message), cost: frame.cost, cancelled: error.reason };
+      if (error instanceof EvaluationCancelled) {
+        return { value: new CelError(error.message), cost: frame.cost, cancelled: error.reason };
+      }
+      // JSON may be nested deeper than the stack is.
+      if (error instanceof RangeError) return { value: new CelError('value is nested too deeply'), cost: frame.cost };
+      throw error;
     }
   }
 

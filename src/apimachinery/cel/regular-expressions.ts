@@ -4,8 +4,12 @@ import { CelError } from './values.ts';
 
 export type Pattern = ReturnType<typeof RE2JS.compile>;
 
+/** Patterns may come from the data that is judged, and compiling takes milliseconds per thousand characters. */
+const longestPattern = 10_000;
+
 /** The compiled pattern, or why it is none, in Go's words. */
 export function compilePattern(pattern: string): Pattern | CelError {
+  if (pattern.length > longestPattern) return new CelError('error parsing regexp: expression too large');
   try {
     return RE2JS.compile(pattern);
   } catch (error) {

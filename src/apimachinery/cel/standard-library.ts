@@ -15,11 +15,24 @@ import {
 } from './conversions.ts';
 import { sizeForCost, traversalCost } from './cost.ts';
 import type { CostEstimate, FunctionDeclaration, Library, Overload, RuntimeCost } from './functions.ts';
-import { add, compare, contains, divide, equal, multiply, negate, remainder, size, subtract } from './operators.ts';
+import {
+  add,
+  compare,
+  contains,
+  divide,
+  equal,
+  hasOrder,
+  multiply,
+  negate,
+  remainder,
+  size,
+  subtract,
+  unsupported,
+} from './operators.ts';
 import { costs, fixed, plus, scaled, times } from './ranges.ts';
 import { matches } from './regular-expressions.ts';
 import { standardMacros } from './standard-macros.ts';
-import { type DatePart, datePart } from './times.ts';
+import { type DatePart, TimeZones } from './times.ts';
 import {
   boolType,
   bytesType,
@@ -142,10 +155,12 @@ const logical: readonly FunctionDeclaration[] = [
   },
   {
     name: '_==_',
+    total: true,
     overloads: [overload('equals', [a, a], boolType, (left, right) => equal(left!, right!), walkShorterOf)],
   },
   {
     name: '_!=_',
+    total: true,
     overloads: [
       overload('not_equals', [a, a], boolType, (left, right) => equal(left!, right!) !== true, walkShorterOf),
     ],
@@ -159,7 +174,7 @@ function operator(
   rows: readonly (readonly [id: string, left: CelType, right: CelType, result: CelType, costs?: Costs])[],
 ): FunctionDeclaration {
   const overloads = rows.map(([id, left, right, result, costs]) => overload(id, [left, right], result, call, costs));
-  return { name, overloads };
+  return { name, overloads, total: true };
 }
 
 const joinLists: Costs = {
@@ -202,6 +217,7 @@ const arithmetic: readonly FunctionDeclaration[] = [
   ]),
   {
     name: '-_',
+    total: true,
     overloads: [
       overload('negate_double', [doubleType], doubleType, negate),
       overload('negate_int64', [intType], intType, negate),
@@ -229,6 +245,7 @@ const ordered: readonly (readonly [suffix: string, left: CelType, right?: CelTyp
 
 function ordering(name: string, prefix: string, holds: (order: number) => boolean): FunctionDeclaration {
   const call = (left: CelValue, right: CelValue): CelResult => {
+    if (!hasOrder(left)) return unsupported(name);
     const order = compare(left, right);
     return order instanceof CelError ? order : holds(order);
   };
@@ -268,6 +285,7 @@ const containers: readonly FunctionDeclaration[] = [
   ]),
   {
     name: 'size',
+    total: true,
     overloads: [
       ['bytes', bytesType] as const,
       ['list', listOfA] as const,
@@ -373,10 +391,10 @@ const perUnit: Partial<Record<DatePart, bigint>> = {
 };
 
 /** The part of a moment in UTC or in a named zone; of a duration, the whole of it in that unit. */
-function accessor(name: string, part: DatePart, suffix: string): FunctionDeclaration {
+function accessor(zones: TimeZones, name: string, part: DatePart, suffix: string): FunctionDeclaration {
   const member = { member: true };
-  const inUtc = (time: CelTimestamp) => datePart(time, part);
-  const inZone = (time: CelTimestamp, zone: string) => datePart(time, part, zone);
+  const inUtc = (time: CelTimestamp) => zones.datePart(time, part);
+  const inZone = (time: CelTimestamp, zone: string) => zones.datePart(time, part, zone);
   const overloads = [
     overload(`timestamp_to_${suffix}`, [timestampType], intType, inUtc, member),
     overload(`timestamp_to_${suffix}_with_tz`, [timestampType, stringType], intType, inZone, member),
@@ -389,22 +407,30 @@ function accessor(name: string, part: DatePart, suffix: string): FunctionDeclara
   return { name, overloads };
 }
 
-const accessors: readonly FunctionDeclaration[] = [
-  accessor('getFullYear', 'year', 'year'),
-  accessor('getMonth', 'month', 'month'),
-  accessor('getDayOfYear', 'dayOfYear', 'day_of_year'),
-  accessor('getDayOfMonth', 'dayOfMonth', 'day_of_month'),
-  accessor('getDate', 'date', 'day_of_month_1_based'),
-  accessor('getDayOfWeek', 'dayOfWeek', 'day_of_week'),
-  accessor('getHours', 'hours', 'hours'),
-  accessor('getMinutes', 'minutes', 'minutes'),
-  accessor('getSeconds', 'seconds', 'seconds'),
-  accessor('getMilliseconds', 'milliseconds', 'milliseconds'),
+const accessors = (zones: TimeZones): readonly FunctionDeclaration[] => [
+  accessor(zones, 'getFullYear', 'year', 'year'),
+  accessor(zones, 'getMonth', 'month', 'month'),
+  accessor(zones, 'getDayOfYear', 'dayOfYear', 'day_of_year'),
+  accessor(zones, 'getDayOfMonth', 'dayOfMonth', 'day_of_month'),
+  accessor(zones, 'getDate', 'date', 'day_of_month_1_based'),
+  accessor(zones, 'getDayOfWeek', 'dayOfWeek', 'day_of_week'),
+  accessor(zones, 'getHours', 'hours', 'hours'),
+  accessor(zones, 'getMinutes', 'minutes', 'minutes'),
+  accessor(zones, 'getSeconds', 'seconds', 'seconds'),
+  accessor(zones, 'getMilliseconds', 'milliseconds', 'milliseconds'),
 ];
 
-export const standardLibrary: Library = {
+export const standardLibrary = (): Library => ({
   macros: standardMacros,
-  functions: [...logical, ...arithmetic, ...relations, ...containers, ...conversions, ...texts, ...accessors],
+  functions: [
+    ...logical,
+    ...arithmetic,
+    ...relations,
+    ...containers,
+    ...conversions,
+    ...texts,
+    ...accessors(new TimeZones()),
+  ],
   types: [
     boolType,
     bytesType,
@@ -419,4 +445,4 @@ export const standardLibrary: Library = {
     typeType,
     uintType,
   ],
-};
+});

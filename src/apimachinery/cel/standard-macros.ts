@@ -57,15 +57,14 @@ const exists = loop('exists', 2, (build, [, predicate]) => ({
   step: build.call('_||_', build.accumulator(), predicate!),
 }));
 
-const existsOne = (name: string) =>
-  loop(name, 2, (build, [, predicate]) => {
-    const increased = build.call('_+_', build.accumulator(), build.literal(1n));
-    return {
-      initial: build.literal(0n),
-      step: build.call('_?_:_', predicate!, increased, build.accumulator()),
-      result: build.call('_==_', build.accumulator(), build.literal(1n)),
-    };
-  });
+const existsOne = loop('exists_one', 2, (build, [, predicate]) => {
+  const increased = build.call('_+_', build.accumulator(), build.literal(1n));
+  return {
+    initial: build.literal(0n),
+    step: build.call('_?_:_', predicate!, increased, build.accumulator()),
+    result: build.call('_==_', build.accumulator(), build.literal(1n)),
+  };
+});
 
 /** `accumulator + [element]`, where there is a filter only if it holds. */
 function append(build: ExpressionBuilder, element: Expression, filter?: Expression): Expression {
@@ -106,13 +105,4 @@ const has: Macro = {
   },
 };
 
-export const standardMacros: readonly Macro[] = [
-  has,
-  all,
-  exists,
-  existsOne('exists_one'),
-  existsOne('existsOne'),
-  map,
-  mapFiltered,
-  filter,
-];
+export const standardMacros: readonly Macro[] = [has, all, exists, existsOne, map, mapFiltered, filter];

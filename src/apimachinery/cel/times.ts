@@ -125,43 +125,56 @@ const parts: Readonly<Record<DatePart, (wall: Date, nanos: number) => number>> =
   milliseconds: (_, nanos) => Math.floor(nanos / 1e6),
 };
 
-export function datePart({ seconds, nanos }: CelTimestamp, part: DatePart, zone?: string): CelResult {
-  const east = zone === undefined ? 0 : secondsEast(zone, seconds);
-  if (east instanceof CelError) return east;
-  return BigInt(parts[part](new Date((seconds + east) * 1000), nanos));
+/** Knows how far zones are ahead of UTC; keeps what is slow to make. */
+export class TimeZones {
+  readonly #formats = new Map<string, Intl.DateTimeFormat>();
+
+  /** A part of a moment, in UTC where no zone is given. */
+  datePart({ seconds, nanos }: CelTimestamp, part: DatePart, zone?: string): CelResult {
+    const east = zone === undefined ? 0 : this.#secondsEast(zone, seconds);
+    if (east instanceof CelError) return east;
+    return BigInt(parts[part](new Date((seconds + east) * 1000), nanos));
+  }
+
+  #secondsEast(zone: string, atSeconds: number): number | CelError {
+    const colon = zone.indexOf(':');
+    if (colon >= 0) {
+      const numbers = [zone.slice(0, colon), zone.slice(colon + 1)];
+      const wrong = numbers.find((text) => !/^[+-]?\d{1,9}$/.test(text));
+      if (wrong !== undefined) return new CelError(`strconv.Atoi: parsing "${wrong}": invalid syntax`);
+      const [hours, minutes] = numbers.map(Number) as [number, number];
+      return (hours * 60 + (zone.startsWith('-') ? -minutes : minutes)) * 60;
+    }
+    if (zone === '' || zone === 'UTC') return 0;
+    const format = this.#format(zone);
+    return format ? secondsEastBy(format, atSeconds) : new CelError(`unknown time zone ${zone}`);
+  }
+
+  #format(zone: string): Intl.DateTimeFormat | undefined {
+    const known = this.#formats.get(zone);
+    if (known) return known;
+    try {
+      const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, ...wallClock });
+      this.#formats.set(zone, format);
+      return format;
+    } catch {
+      return undefined;
+    }
+  }
 }
 
-/** How far a zone is ahead of UTC at a moment. */
-function secondsEast(zone: string, atSeconds: number): number | CelError {
-  const colon = zone.indexOf(':');
-  if (colon >= 0) {
-    const numbers = [zone.slice(0, colon), zone.slice(colon + 1)];
-    const wrong = numbers.find((text) => !/^[+-]?\d+$/.test(text));
-    if (wrong !== undefined) return new CelError(`strconv.Atoi: parsing "${wrong}": invalid syntax`);
-    const [hours, minutes] = numbers.map(Number) as [number, number];
-    return (hours * 60 + (zone.startsWith('-') ? -minutes : minutes)) * 60;
-  }
-  if (zone === '' || zone === 'UTC') return 0;
-  try {
-    return offsetOfNamedZone(zone, atSeconds);
-  } catch {
-    return new CelError(`unknown time zone ${zone}`);
-  }
-}
+const wallClock = {
+  hourCycle: 'h23',
+  era: 'short',
+  year: 'numeric',
+  month: 'numeric',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: 'numeric',
+  second: 'numeric',
+} as const;
 
-/** Throws where nobody knows the zone. */
-function offsetOfNamedZone(zone: string, atSeconds: number): number {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    era: 'short',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+function secondsEastBy(format: Intl.DateTimeFormat, atSeconds: number): number {
   const shown = new Map(format.formatToParts(new Date(atSeconds * 1000)).map(({ type, value }) => [type, value]));
   const number = (type: Intl.DateTimeFormatPartTypes) => Number(shown.get(type));
   const wall = new Date(0);

@@ -77,6 +77,7 @@ describe('formats', () => {
   it('mean something for their own types only', () => {
     assert.equal(isKnownFormat('int32', 'integer'), true);
     assert.equal(isKnownFormat('int32', 'string'), false);
+    assert.equal(isKnownFormat('int32', 'constructor'), false);
     assert.equal(isKnownFormat('double', 'number'), true);
     assert.equal(isKnownFormat('date', 'object'), false);
     assert.equal(isKnownFormat('datetime', ''), true);

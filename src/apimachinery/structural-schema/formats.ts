@@ -15,15 +15,15 @@ export function formatCheck(format: string): FormatCheck | undefined {
   return checks.get(format.replaceAll('-', ''));
 }
 
-const numberFormats: Readonly<Record<string, readonly string[]>> = {
-  integer: ['int32', 'int64'],
-  number: ['float', 'double'],
-};
+const numberFormats: ReadonlyMap<string, readonly string[]> = new Map([
+  ['integer', ['int32', 'int64']],
+  ['number', ['float', 'double']],
+]);
 
 /** Whether a format means anything for a type; an empty type is as a text. */
 export function isKnownFormat(format: string, type: string): boolean {
   if (type === '' || type === 'string') return formatCheck(format) !== undefined;
-  return numberFormats[type]?.includes(format) ?? false;
+  return numberFormats.get(type)?.includes(format) ?? false;
 }
 
 const creditCard =

@@ -30,6 +30,7 @@ import { runtimeClass } from './plugins/runtime-class.ts';
 import { serviceAccount } from './plugins/service-account.ts';
 import { defaultStorageClass, persistentVolumeClaimResize, storageObjectInUseProtection } from './plugins/storage.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { mutatingAdmissionPolicy, validatingAdmissionPolicy } from './policies/policy-plugins.ts';
 import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from './webhooks/webhook-plugins.ts';
 
 export interface AdmissionOptions {
@@ -93,7 +94,9 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     DefaultIngressClass: defaultIngressClass,
     DenyServiceExternalIPs: denyServiceExternalIPs,
     PodTopologyLabels: podTopologyLabels,
+    MutatingAdmissionPolicy: mutatingAdmissionPolicy,
     MutatingAdmissionWebhook: mutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy: validatingAdmissionPolicy,
     ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
     AlwaysDeny: constant(alwaysDenyRequests),

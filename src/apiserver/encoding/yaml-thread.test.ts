@@ -5,7 +5,8 @@ import type { ApiRequest } from '../request.ts';
 import { YamlThread, yamlConverter } from './yaml-thread.ts';
 
 const yamlThread = new YamlThread(systemClock);
-const request = { yamlThread } as unknown as ApiRequest;
+const { signal } = new AbortController();
+const request = { yamlThread, signal } as unknown as ApiRequest;
 const long = `data:\n${Array.from({ length: 2000 }, (_, index) => `  key-${index}: value\n`).join('')}`;
 
 after(() => yamlThread.close());
@@ -37,7 +38,7 @@ test('short YAML is read at once', async () => {
 
 test('so many may wait, and the others are asked to come back', async () => {
   const reading = Array.from({ length: 40 }, () =>
-    yamlThread.read(long).then(
+    yamlThread.read(long, signal).then(
       () => 'read',
       ({ code }) => code,
     ),
@@ -45,4 +46,14 @@ test('so many may wait, and the others are asked to come back', async () => {
   const outcomes = await Promise.all(reading);
   assert.equal(outcomes.filter((outcome) => outcome === 'read').length, 33);
   assert.equal(outcomes.filter((outcome) => outcome === 429).length, 7);
+});
+
+test('what nobody waits for any more is not read', async () => {
+  const leaving = new AbortController();
+  const abandoned = [yamlThread.read(long, leaving.signal), yamlThread.read(long, leaving.signal)];
+  const waiting = yamlThread.read(long, signal);
+  leaving.abort(new Error('gone'));
+  for (const reading of abandoned) await assert.rejects(reading, /gone/);
+  assert.ok((await waiting)(long));
+  await assert.rejects(yamlThread.read(long, leaving.signal), /gone/);
 });

@@ -27,10 +27,12 @@ interface Task {
 type Answer = { readonly conversion: YamlConversion } | { readonly problem: string };
 
 /** How this body is to be read. Rejects with 429 when too many wait, 504 when it takes too long. */
-export async function yamlConverter({ yamlThread }: ApiRequest, text: string): Promise<YamlConverter> {
+export async function yamlConverter({ yamlThread, signal }: ApiRequest, text: string): Promise<YamlConverter> {
   const short = text.length < longFrom && !text.includes('&');
-  return short || !yamlThread ? yamlToJson : yamlThread.read(text);
+  return short || !yamlThread ? yamlToJson : yamlThread.read(text, signal);
 }
+
+const gone = () => new Error('the client has gone away');
 
 export class YamlThread {
   readonly #clock: Clock;
@@ -43,19 +45,42 @@ export class YamlThread {
     this.#clock = clock;
   }
 
-  read(text: string): Promise<YamlConverter> {
+  /** Rejects with the signal's reason as soon as it is aborted: what nobody waits for is not read. */
+  read(text: string, signal: AbortSignal): Promise<YamlConverter> {
     if (this.#waiting.length >= mostWaiting) {
       return Promise.reject(tooManyRequests('too many long YAML bodies are being read, please try again later', 1));
     }
-    return new Promise((settle, fail) => {
-      this.#waiting.push({ text, settle, fail });
+    return new Promise((resolve, reject) => {
+      const leave = () => this.#leave(task);
+      const done = () => signal.removeEventListener('abort', leave);
+      const task: Task = {
+        text,
+        settle: (converter) => {
+          done();
+          resolve(converter);
+        },
+        fail: (error) => {
+          done();
+          reject(signal.aborted ? signal.reason : error);
+        },
+      };
+      if (signal.aborted) return task.fail(signal.reason as Error);
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(task);
       this.#next();
     });
   }
 
   close(): void {
+    const waiting = this.#waiting.splice(0);
     this.#end(new Error('the server is shutting down'));
-    for (const { fail } of this.#waiting.splice(0)) fail(new Error('the server is shutting down'));
+    for (const { fail } of waiting) fail(new Error('the server is shutting down'));
+  }
+
+  #leave(task: Task): void {
+    const place = this.#waiting.indexOf(task);
+    if (place >= 0) this.#waiting.splice(place, 1)[0]?.fail(gone());
+    else if (this.#current === task) this.#end(gone());
   }
 
   #next(): void {

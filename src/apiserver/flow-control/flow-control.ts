@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse, RequestInfo } from '../request.ts';
 export interface Entered {
   /** Go with the answer, whatever it is. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Called once, when the answer is ready; of a watch, when it has begun. */
+  /** Called when the answer is written; of a watch, when it has begun. Called again it does nothing. */
   release(): void;
 }
 

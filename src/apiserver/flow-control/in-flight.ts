@@ -25,8 +25,16 @@ const uncounted: Entered = { release() {} };
 
 export function inFlightControl(limits: InFlightLimits = defaultInFlightLimits): FlowControl {
   const inFlight = new InFlightCounts();
-  const enteredAs = (mutating: boolean): Entered => ({ release: () => inFlight.add(mutating, -1) });
-  const [reading, writing] = [enteredAs(false), enteredAs(true)];
+  const enter = (mutating: boolean): Entered => {
+    inFlight.add(mutating, 1);
+    let inside = true;
+    return {
+      release() {
+        if (inside) inFlight.add(mutating, -1);
+        inside = false;
+      },
+    };
+  };
   return {
     inFlight,
     enter({ user }, info) {
@@ -37,8 +45,7 @@ export function inFlightControl(limits: InFlightLimits = defaultInFlightLimits):
       if (limit > 0 && inside >= limit && !user?.groups.includes('system:masters')) {
         return tooManyRequests(retryAfterSeconds);
       }
-      inFlight.add(mutating, 1);
-      return mutating ? writing : reading;
+      return enter(mutating);
     },
   };
 }

@@ -114,7 +114,11 @@ export function streamedBody(stream: Readable, { deadlines, turns }: BodyReading
         };
         const onEnd = () =>
           finish(() => {
-            const arrived = () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+            const arrived = () => {
+              // Nobody is there any more to read the answer.
+              if (stream.destroyed) reject(badRequest('unexpected EOF'));
+              else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+            };
             if (size < longBodyBytes) arrived();
             else turns.take(arrived);
           });

@@ -99,6 +99,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
     watchLifetimes: options.watchLifetimes,
+    scans: { active: 0 },
     nowText: secondsOf(clock),
     labelSelector(text) {
       if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();

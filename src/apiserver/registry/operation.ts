@@ -33,6 +33,8 @@ export interface RegistryEnvironment {
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
   readonly watchLifetimes: WatchLifetimes;
+  /** Lists that are looking through objects at this moment; they share what one may take. */
+  readonly scans: { active: number };
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */

@@ -83,9 +83,9 @@ interface PageStart {
   readonly start: string;
 }
 
-/** How long one list may keep the loop to itself while it looks for what matches. */
+/** How long all lists together may keep the loop to themselves while they look for what matches. */
 const sliceMs = 4;
-const sliceEntries = 64;
+const sliceEntries = 8;
 
 async function cachedPage(operation: Operation, options: ListOptions, { prefix, start }: PageStart): Promise<ListPage> {
   const { storage, kind } = operation;
@@ -122,19 +122,24 @@ async function matching(
   all: readonly CacheEntry[],
   options: ListOptions,
 ): Promise<CacheEntry[]> {
-  const { clock } = environment;
+  const { clock, scans } = environment;
   const { selection, limit } = options;
   const found: CacheEntry[] = [];
-  let sliceEnd = clock.monotonic() + sliceMs;
-  for (let i = 0; i < all.length; i++) {
-    const entry = all[i]!;
-    if (matchesSelectors(selection, entry)) found.push(entry);
-    if (limit > 0 && found.length > limit) break;
-    if (i % sliceEntries !== 0 || clock.monotonic() < sliceEnd) continue;
-    await new Promise<void>((resolve) => clock.soon(resolve));
-    sliceEnd = clock.monotonic() + sliceMs;
+  scans.active++;
+  try {
+    let sliceEnd = clock.monotonic() + sliceMs / scans.active;
+    for (let i = 0; i < all.length; i++) {
+      const entry = all[i]!;
+      if (matchesSelectors(selection, entry)) found.push(entry);
+      if (limit > 0 && found.length > limit) break;
+      if (i % sliceEntries !== 0 || clock.monotonic() < sliceEnd) continue;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      sliceEnd = clock.monotonic() + sliceMs / scans.active;
+    }
+    return found;
+  } finally {
+    scans.active--;
   }
-  return found;
 }
 
 /** From the store, as of an old revision; selectors are applied to page after page until enough is found. */

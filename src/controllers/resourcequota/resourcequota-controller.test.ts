@@ -49,3 +49,30 @@ test('a quota with a scope counts what is within it', async () => {
   await cluster.settle();
   assert.deepEqual(cluster.api.find(resourceQuotas, 'a/q')?.status?.used, { pods: '1' });
 });
+
+test('what admission has charged stands, though the object is not stored yet, until the limits change or all is counted anew', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
+  await cluster.client.create(resourceQuotas, {
+    metadata: { namespace: 'a', name: 'q' },
+    spec: { hard: { pods: '5' } },
+  });
+  await cluster.settle();
+  const used = () => cluster.api.find(resourceQuotas, 'a/q')?.status?.used?.pods;
+  const charge = async () => {
+    cluster.api.alter(resourceQuotas, 'a/q', (quota) => {
+      quota.status = { ...quota.status, used: { pods: '1' } };
+    });
+    await cluster.settle();
+    assert.equal(used(), '1');
+  };
+  await charge();
+  cluster.api.alter(resourceQuotas, 'a/q', (quota) => {
+    quota.spec = { hard: { pods: '6' } };
+  });
+  await cluster.settle();
+  assert.equal(used(), '0');
+  await charge();
+  await cluster.clock.advance(310_000);
+  assert.equal(used(), '0');
+});

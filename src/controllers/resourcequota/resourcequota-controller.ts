@@ -54,7 +54,10 @@ export async function runResourceQuotaController(
       await client.updateStatus(resourceQuotas, { ...quota, status });
     },
   });
-  controller.watch(quotas);
+  // A new status is what admission has charged for an object that may not be stored yet: counting now would give it back.
+  controller.watchMapped(quotas, (quota, previous) =>
+    previous && equalOnWire(quota.spec.hard, previous.spec.hard) ? [] : [keyOf(quota)],
+  );
 
   async function recount(): Promise<void> {
     for (let sinceMs = 0; !signal.aborted; sinceMs += discoveryMs) {

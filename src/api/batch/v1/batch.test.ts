@@ -42,8 +42,11 @@ describe('a Job', () => {
     assert.equal(spec.completions, undefined);
   });
 
-  it('makes its own selector and labels its template', () => {
-    const { spec } = created(jobBehaviour, job);
+  it('makes its own selector and labels its template, and itself where it has no labels', () => {
+    const { metadata, spec } = created(jobBehaviour, job);
+    assert.deepEqual(metadata.labels, spec.template.metadata?.labels);
+    const labelled = created(jobBehaviour, merged(job, { metadata: { labels: { a: 'b' } } }));
+    assert.deepEqual(labelled.metadata.labels, { a: 'b' });
     assert.deepEqual(spec.selector, { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } });
     assert.deepEqual(spec.template.metadata?.labels, {
       'batch.kubernetes.io/controller-uid': 'u1',

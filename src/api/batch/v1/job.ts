@@ -3,7 +3,7 @@
 import { isConditionTrue } from '../../../apimachinery/conditions.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, containerColumns, labelSelectorText, nameColumn, text } from '../../columns.ts';
-import { partOf } from '../../defaulting.ts';
+import { isEmpty, partOf } from '../../defaulting.ts';
 import { type Job, jobs } from '../../gen/batch-v1.ts';
 import { humanDuration } from '../../human-duration.ts';
 import type { KindBehaviour } from '../../kind.ts';
@@ -31,7 +31,10 @@ export const jobBehaviour: KindBehaviour<Job> = {
   ],
 };
 
-/** The Job's uid is in its Pods' labels and in its selector, so that no two Jobs ever share a Pod. */
+/**
+ * The Job's uid is in its Pods' labels and in its selector, so that no two Jobs ever share a Pod. A Job without labels of its own has its
+ * template's (a default, which upstream fills in anew with every read): these too.
+ */
 function generateSelector(job: Draft<Job>): void {
   const { spec } = job;
   if (spec.manualSelector) return;
@@ -40,6 +43,7 @@ function generateSelector(job: Draft<Job>): void {
   for (const key of [jobLabels.jobName, jobLabels.legacyJobName]) labels[key] ??= job.metadata.name ?? '';
   for (const key of [jobLabels.controllerUid, jobLabels.legacyControllerUid]) labels[key] ??= uid;
   partOf(partOf(spec, 'selector'), 'matchLabels')[jobLabels.controllerUid] ??= uid;
+  if (isEmpty(job.metadata.labels)) job.metadata.labels = { ...labels };
 }
 
 /** The first that holds is the Job's state. */

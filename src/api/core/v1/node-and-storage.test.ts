@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { errorsOf, given, merged, rowOf, updateErrorsOf } from '../../given.fixture.ts';
+import { created, errorsOf, given, merged, rowOf, updateErrorsOf } from '../../given.fixture.ts';
 import { nodeBehaviour } from './node.ts';
 import { persistentVolumeBehaviour } from './persistent-volume.ts';
 import { persistentVolumeClaimBehaviour } from './persistent-volume-claim.ts';
@@ -124,6 +124,11 @@ describe('a PersistentVolumeClaim', () => {
     metadata: { name: 'data', namespace: 'default', creationTimestamp: '2025-12-31T23:59:00Z' },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
   };
+
+  it('is Pending when it is made, whatever its maker says', () => {
+    const claimed = created(persistentVolumeClaimBehaviour, { ...claim, status: { phase: 'Bound' } });
+    assert.deepEqual(claimed.status, { phase: 'Pending' });
+  });
 
   it('wants some storage', () => {
     assert.deepEqual(errorsOf(persistentVolumeClaimBehaviour, claim), []);

@@ -37,7 +37,10 @@ export const persistentVolumeClaimBehaviour: KindBehaviour<PersistentVolumeClaim
     defaultClaimSpec(partOf(claim, 'spec'));
   },
   countsGeneration: false,
-  prepareForCreate: ({ spec }) => normalizeDataSource(spec, undefined),
+  prepareForCreate(claim) {
+    claim.status = { phase: 'Pending' };
+    normalizeDataSource(claim.spec, undefined);
+  },
   prepareForUpdate: ({ spec }, previous) => normalizeDataSource(spec, previous.spec),
   validate: ({ spec }) => validateClaimSpec(path('spec'), spec),
   validateUpdate,

@@ -80,7 +80,8 @@ function failure(compiled: Compilation & { readonly program: undefined }, of: ''
 }
 
 function mostCost(program: Program, { declared }: Place): number {
-  return program.estimate(({ path }) => (path ? declaredSize(declared, path.slice(1)) : undefined)).max;
+  return program.estimate(({ path }) => (path && path.length > 0 ? declaredSize(declared, path.slice(1)) : undefined))
+    .max;
 }
 
 function normalizedPath(fieldPath: string | undefined, schema: StructuralSchema): string {

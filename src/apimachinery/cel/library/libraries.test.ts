@@ -44,6 +44,7 @@ test('lists are summed, ordered and searched', () => {
     ['[1.5, 2.5].sum()', 4],
     ["[duration('1m'), duration('1s')].sum() == duration('61s')", true],
     ['[3, 1, 2].min()', 1n, 3],
+    ['dyn([1.5, 2.5]).sum()', 4],
     ["['a', 'c', 'b'].max()", 'c'],
     ["['a', 'b', 'b'].indexOf('b')", 1n],
     ["['a', 'b', 'b'].lastIndexOf('b')", 2n],
@@ -61,7 +62,8 @@ test('regular expressions find in linear time', () => {
     ["'abc'.findAll('x*')", ['', '', '', '']],
     ["'abc'.findAll('b', 0)", []],
   ]);
-  assert.match(JSON.stringify(run("'a'.find('(')").value), /Illegal regex|error parsing regexp/);
+  assert.match(String(run("'a'.find('(')").value), /^error parsing regexp: /);
+  assert.match(JSON.stringify(run("'a'.find(['('].join())").value), /Illegal regex: error parsing regexp: /);
 });
 
 test('URLs come apart', () => {
@@ -179,12 +181,12 @@ test('strings are cut, joined and quoted by code points', () => {
 
 test('texts are formatted as cel-go does for American readers', () => {
   holds([
-    ["'%d %s %%'.format([dyn(1), dyn('A')])", '1 A %'],
+    ["'%d %s %%'.format([1, 'A'])", '1 A %'],
     ["'%.3f'.format([1.2345])", '1.234'],
     ["'%.2f'.format([1234567.891])", '1,234,567.89'],
     ["'%.0f %.0f'.format([2.5, 3.5])", '2 4'],
-    ["'%e'.format([1052.032911275])", '1.052033\u202f×\u202f10⁰³'],
-    ["'%e'.format([0.00025])", '2.500000\u202f×\u202f10⁻⁰⁴'],
+    ["'%e'.format([1052.032911275])", '1.052033×10⁰³'],
+    ["'%e'.format([0.00025])", '2.500000×10⁻⁰⁴'],
     ["'%f'.format(['Infinity'])", '∞'],
     ["'%x %X %o %b'.format([30, 30, 11, -5])", '1e 1E 13 -101'],
     ["'%x'.format([b'\\x00a'])", '0061'],

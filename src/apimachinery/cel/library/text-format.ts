@@ -1,6 +1,6 @@
 /**
  * `"%d of %s".format([3, "x"])`: the clauses of cel-go's strings extension, version 2, with its words for what they refuse. Numbers
- * in `%f` and `%e` are written for American readers (`1,234.500000`, `1.234500 × 10⁰³`), as that version does.
+ * in `%f` and `%e` are written for American readers (`1,234.500000`, `1.234500×10⁰³`), as that version does.
  */
 import { quote } from '../../go-text.ts';
 import { convertToString, typeOfValue } from '../conversions.ts';
@@ -210,13 +210,13 @@ const infinite = (value: number) => (Number.isNaN(value) ? 'NaN' : value > 0 ? '
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** `1.234500 × 10⁰³`, the spaces narrow and unbreakable; an exponent has at least two digits. */
+/** `1.234500×10⁰³`; an exponent has at least two digits. */
 function scientific(value: number, precision: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const [mantissa, exponent] = value.toExponential(precision).split('e');
   const digits = String(Math.abs(Number(exponent))).padStart(2, '0');
   const raised = [...digits].map((digit) => superscripts[Number(digit)]).join('');
-  return `${mantissa}\u202f×\u202f10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
+  return `${mantissa}×10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
 }
 
 /** Exact, halves to even, of any size: what `toFixed` does not promise. */

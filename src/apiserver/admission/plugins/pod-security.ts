@@ -8,6 +8,7 @@ import { type Namespace, namespaces, type Pod, pods } from '../../../api/gen/cor
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { internalError, invalid, isNotFound } from '../../../apimachinery/status.ts';
 import { onFirstCall } from '../../../base/lazy-module.ts';
+import type { Client } from '../../../client/client.ts';
 import { allContainers } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { isResource, type PluginContext } from '../plugin-context.ts';
@@ -79,7 +80,7 @@ export function podSecurity(context: PluginContext): AdmissionPlugin {
     },
     async validate(attributes) {
       const { resource, object, oldObject, operation } = attributes;
-      if (isResource(resource, '', 'namespaces')) return checkNamespace(attributes);
+      if (isResource(resource, '', 'namespaces')) return checkNamespace(context.client, attributes);
       const isPod = isResource(resource, '', 'pods');
       if (isPod && operation === 'UPDATE' && !isSignificant(object as Pod, oldObject as Pod)) return;
       const pod = isPod
@@ -94,48 +95,52 @@ export function podSecurity(context: PluginContext): AdmissionPlugin {
       if (warned !== undefined) attributes.warn(`would violate PodSecurity "${policyText(policy.warn)}": ${warned}`);
     },
   };
+}
 
-  async function checkNamespace(attributes: AdmissionAttributes): Promise<void> {
-    const { object, oldObject, operation, warn } = attributes;
-    const { name = '', labels } = (object as KubeObject).metadata;
-    const policy = policyOf(labels);
-    const oldPolicy = operation === 'UPDATE' ? policyOf(oldObject?.metadata.labels) : undefined;
-    if (policy.errors.length > 0 && !semanticallyEqual(policy.errors, oldPolicy?.errors ?? [])) {
-      throw invalid({ group: '', kind: 'Namespace' }, name, policy.errors);
-    }
-    if (!oldPolicy || samePolicy(policy.enforce, oldPolicy.enforce) || policy.enforce.level === 'privileged') return;
-    if (policy.enforce.minor === oldPolicy.enforce.minor && !isStricter(policy.enforce, oldPolicy.enforce)) return;
-    for (const warning of await existingViolations(name, policy.enforce)) warn(warning);
+async function checkNamespace(client: Client, attributes: AdmissionAttributes): Promise<void> {
+  const { object, oldObject, operation, warn } = attributes;
+  const { name = '', labels } = (object as KubeObject).metadata;
+  const policy = policyOf(labels);
+  const oldPolicy = operation === 'UPDATE' ? policyOf(oldObject?.metadata.labels) : undefined;
+  if (policy.errors.length > 0 && !semanticallyEqual(policy.errors, oldPolicy?.errors ?? [])) {
+    throw invalid({ group: '', kind: 'Namespace' }, name, policy.errors);
   }
+  if (!oldPolicy || samePolicy(policy.enforce, oldPolicy.enforce) || policy.enforce.level === 'privileged') return;
+  if (policy.enforce.minor === oldPolicy.enforce.minor && !isStricter(policy.enforce, oldPolicy.enforce)) return;
+  for (const warning of await existingViolations(client, name, policy.enforce)) warn(warning);
+}
 
-  async function existingViolations(namespace: string, enforce: LevelVersion): Promise<readonly string[]> {
-    const { items } = await context.client.list(pods, { namespace });
-    const byViolation = new Map<string, string[]>();
-    const seenOwners = new Set<string>();
-    for (const pod of items.slice(0, mostPodsTried)) {
-      // Pods of one owner are alike; one of them tells it for all.
-      const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller)?.uid;
-      if (owner !== undefined && seenOwners.has(owner)) continue;
-      if (owner !== undefined) seenOwners.add(owner);
-      const found = await violations(pod, enforce);
-      if (found !== undefined) byViolation.set(found, [...(byViolation.get(found) ?? []), pod.metadata.name ?? '']);
-    }
-    if (byViolation.size === 0) return [];
-    const lines = [...byViolation].map(([found, [first, ...others]]) => {
-      const more =
-        others.length === 0 ? '' : others.length === 1 ? ' (and 1 other pod)' : ` (and ${others.length} other pods)`;
-      return `${first}${more}: ${found}`;
-    });
-    return [
-      ...(items.length > mostPodsTried
-        ? [
-            `new PodSecurity enforce level only checked against the first ${mostPodsTried} of ${items.length} existing pods`,
-          ]
-        : []),
-      `existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${policyText(enforce)}"`,
-      ...lines.sort(),
-    ];
+async function existingViolations(
+  client: Client,
+  namespace: string,
+  enforce: LevelVersion,
+): Promise<readonly string[]> {
+  const { items } = await client.list(pods, { namespace });
+  const byViolation = new Map<string, string[]>();
+  const seenOwners = new Set<string>();
+  for (const pod of items.slice(0, mostPodsTried)) {
+    // Pods of one owner are alike; one of them tells it for all.
+    const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller)?.uid;
+    if (owner !== undefined && seenOwners.has(owner)) continue;
+    if (owner !== undefined) seenOwners.add(owner);
+    const found = await violations(pod, enforce);
+    if (found !== undefined) byViolation.set(found, [...(byViolation.get(found) ?? []), pod.metadata.name ?? '']);
   }
+  if (byViolation.size === 0) return [];
+  const lines = [...byViolation].map(([found, [first, ...others]]) => {
+    const more =
+      others.length === 0 ? '' : others.length === 1 ? ' (and 1 other pod)' : ` (and ${others.length} other pods)`;
+    return `${first}${more}: ${found}`;
+  });
+  return [
+    ...(items.length > mostPodsTried
+      ? [
+          `new PodSecurity enforce level only checked against the first ${mostPodsTried} of ${items.length} existing pods`,
+        ]
+      : []),
+    `existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${policyText(enforce)}"`,
+    ...lines.sort(),
+  ];
 }
 
 /** Most of a Pod cannot be changed; only these changes can break the standards. */

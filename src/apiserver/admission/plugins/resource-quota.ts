@@ -10,6 +10,7 @@ import { compareResourceVersions } from '../../../apimachinery/resource-version.
 import { internalError } from '../../../apimachinery/status.ts';
 import { withTimeout } from '../../../base/clock.ts';
 import { onFirstCall } from '../../../base/lazy-module.ts';
+import type { Informer } from '../../../reconcile/informer.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { type PluginContext, whenReady } from '../plugin-context.ts';
 
@@ -39,11 +40,7 @@ interface Waiter {
 
 export function resourceQuota(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(resourceQuotas);
-  /** Namespaces with a round under way, and who waits for the next. */
-  const waiting = new Map<string, Waiter[]>();
-  /** What this server wrote, until the informer has caught up with it. */
-  const written = new Map<string, ResourceQuota>();
-
+  const charges = new QuotaCharges(context, informer);
   return {
     name: 'ResourceQuota',
     handles: (operation, resource, subresource) => {
@@ -56,62 +53,62 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
       if (namespace === '' || !object) return undefined;
       if (operation === 'UPDATE' && !isCountedOnUpdate(resource, subresource, object, oldObject)) return undefined;
       const ready = whenReady(context, informer, attributes);
-      if (ready) return ready.then(() => evaluate(attributes));
+      if (ready) return ready.then(() => charges.evaluate(attributes));
       // A quota binds nobody before its controller has counted, so what the informer does not know yet does not matter yet; and the
       // common case, a namespace without quotas, costs no turn of the loop.
-      return informer.list(namespace).length === 0 ? undefined : evaluate(attributes);
+      return informer.list(namespace).length === 0 ? undefined : charges.evaluate(attributes);
     },
   };
+}
 
-  function evaluate(attributes: AdmissionAttributes): Promise<void> {
-    const done = new Promise<void>((resolve, reject) => {
-      const waiter = { attributes, resolve, reject };
-      const queue = waiting.get(attributes.namespace);
-      if (queue) queue.push(waiter);
-      else {
-        waiting.set(attributes.namespace, [waiter]);
-        void serve(attributes.namespace);
-      }
-    });
-    return withTimeout(context.clock, done, waitMs, () => internalError('resource quota evaluation timed out'));
+/** Requests that wait to be charged, and the rounds in which they are. */
+class QuotaCharges {
+  readonly #context: PluginContext;
+  readonly #informer: Informer<ResourceQuota>;
+  /** Namespaces with a round under way, and who waits for the next. */
+  readonly #waiting = new Map<string, Waiter[]>();
+  /** What this server wrote, until the informer has caught up with it. */
+  readonly #written = new Map<string, ResourceQuota>();
+
+  constructor(context: PluginContext, informer: Informer<ResourceQuota>) {
+    this.#context = context;
+    this.#informer = informer;
   }
 
-  async function serve(namespace: string): Promise<void> {
+  /** Resolves once the request is charged; rejects with the refusal. */
+  evaluate(attributes: AdmissionAttributes): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => {
+      const waiter = { attributes, resolve, reject };
+      const queue = this.#waiting.get(attributes.namespace);
+      if (queue) queue.push(waiter);
+      else {
+        this.#waiting.set(attributes.namespace, [waiter]);
+        void this.#serve(attributes.namespace);
+      }
+    });
+    return withTimeout(this.#context.clock, done, waitMs, () => internalError('resource quota evaluation timed out'));
+  }
+
+  async #serve(namespace: string): Promise<void> {
     for (;;) {
-      const round = waiting.get(namespace) ?? [];
+      const round = this.#waiting.get(namespace) ?? [];
       if (round.length === 0) break;
-      waiting.set(namespace, []);
+      this.#waiting.set(namespace, []);
       try {
-        await chargeRound(informer.list(namespace).map(newest), round, retries);
+        const quotas = this.#informer.list(namespace).map((quota) => this.#newest(quota));
+        await this.#chargeRound(quotas, round, retries);
       } catch (error) {
         for (const waiter of round) waiter.reject(error);
       }
     }
-    waiting.delete(namespace);
+    this.#waiting.delete(namespace);
   }
 
-  async function chargeRound(
-    quotas: readonly ResourceQuota[],
-    round: readonly Waiter[],
-    retriesLeft: number,
-  ): Promise<void> {
-    let charged = quotas;
-    const pending: Waiter[] = [];
-    for (const waiter of round) {
-      try {
-        const next = await chargeQuotas(charged, waiter.attributes, context.clock.now());
-        if (waiter.attributes.dryRun || next.every((quota, i) => quota === charged[i])) waiter.resolve();
-        else {
-          pending.push(waiter);
-          charged = next;
-        }
-      } catch (error) {
-        waiter.reject(error);
-      }
-    }
+  async #chargeRound(quotas: readonly ResourceQuota[], round: readonly Waiter[], retriesLeft: number): Promise<void> {
+    const { charged, pending } = await this.#charge(quotas, round);
     if (pending.length === 0) return;
     const changed = charged.filter((quota, i) => quota !== quotas[i]);
-    const outcomes = await Promise.allSettled(changed.map(store));
+    const outcomes = await Promise.allSettled(changed.map((quota) => this.#store(quota)));
     const failed = changed.filter((_, i) => outcomes[i]?.status === 'rejected');
     if (failed.length === 0) {
       for (const waiter of pending) waiter.resolve();
@@ -123,23 +120,46 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
       return;
     }
     // Somebody else charged the quota meanwhile: read it anew, and charge only what did not go through. One that is gone binds nobody.
-    const { items } = await context.client.list(resourceQuotas, { namespace: pending[0]!.attributes.namespace });
+    const { namespace } = pending[0]!.attributes;
+    const { items } = await this.#context.client.list(resourceQuotas, { namespace });
     const again = items.filter((quota) => failed.some((old) => old.metadata.name === quota.metadata.name));
-    await chargeRound(again, pending, retriesLeft - 1);
+    await this.#chargeRound(again, pending, retriesLeft - 1);
   }
 
-  async function store(quota: ResourceQuota): Promise<void> {
-    const stored = await context.client.updateStatus(resourceQuotas, quota);
+  /** The quotas with all of the round that fit charged to them, and who waits for these to be stored; others are answered here. */
+  async #charge(
+    quotas: readonly ResourceQuota[],
+    round: readonly Waiter[],
+  ): Promise<{ readonly charged: readonly ResourceQuota[]; readonly pending: readonly Waiter[] }> {
+    let charged = quotas;
+    const pending: Waiter[] = [];
+    for (const waiter of round) {
+      try {
+        const next = await chargeQuotas(charged, waiter.attributes, this.#context.clock.now());
+        if (waiter.attributes.dryRun || next.every((quota, i) => quota === charged[i])) waiter.resolve();
+        else {
+          pending.push(waiter);
+          charged = next;
+        }
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+    return { charged, pending };
+  }
+
+  async #store(quota: ResourceQuota): Promise<void> {
+    const stored = await this.#context.client.updateStatus(resourceQuotas, quota);
     const key = keyOf(quota);
-    written.delete(key);
-    written.set(key, stored);
-    const oldest = written.keys().next();
-    if (written.size > cacheEntries && !oldest.done) written.delete(oldest.value);
+    this.#written.delete(key);
+    this.#written.set(key, stored);
+    const oldest = this.#written.keys().next();
+    if (this.#written.size > cacheEntries && !oldest.done) this.#written.delete(oldest.value);
   }
 
   /** The informer's copy, or what this server wrote after it. */
-  function newest(quota: ResourceQuota): ResourceQuota {
-    const own = written.get(keyOf(quota));
+  #newest(quota: ResourceQuota): ResourceQuota {
+    const own = this.#written.get(keyOf(quota));
     if (!own || own.metadata.uid !== quota.metadata.uid) return quota;
     return compareResourceVersions(own.metadata.resourceVersion, quota.metadata.resourceVersion) > 0 ? own : quota;
   }

@@ -11,13 +11,13 @@ import type { WebhookClients } from '../../webhook-client/webhook-clients.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import type { ObjectVersions } from '../object-versions.ts';
+import { requestFacts } from '../request-facts.ts';
 import type { Hook } from './hooks.ts';
 import { rejection } from './rejection.ts';
 import {
   decodeReview,
   type ReviewReply,
   type ReviewVersion,
-  requestFacts,
   reviewOf,
   reviewVersion,
   type Verdict,

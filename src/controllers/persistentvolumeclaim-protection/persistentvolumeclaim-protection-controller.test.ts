@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
-import { runPersistentVolumeProtectionController } from '../persistentvolume-protection/persistentvolume-protection-controller.ts';
+import { persistentVolumeClaims, pods } from '../../api/gen/core-v1.ts';
 import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 
@@ -27,22 +26,4 @@ test('a claim in use outlives its deletion until the Pod has ended', async () =>
   });
   await cluster.settle();
   assert.equal(cluster.api.find(persistentVolumeClaims, 'a/c'), undefined);
-});
-
-test('a bound volume outlives its deletion until it is released', async () => {
-  await using cluster = new MemoryCluster();
-  cluster.run(runPersistentVolumeProtectionController);
-  await cluster.client.create(persistentVolumes, { metadata: { name: 'v' }, spec: {} });
-  cluster.api.alter(persistentVolumes, 'v', (volume) => {
-    volume.status = { phase: 'Bound' };
-  });
-  await cluster.settle();
-  await cluster.client.delete(persistentVolumes, { name: 'v' });
-  await cluster.settle();
-  assert.ok(cluster.api.find(persistentVolumes, 'v')?.metadata.deletionTimestamp);
-  cluster.api.alter(persistentVolumes, 'v', (volume) => {
-    volume.status = { phase: 'Released' };
-  });
-  await cluster.settle();
-  assert.equal(cluster.api.find(persistentVolumes, 'v'), undefined);
 });
