@@ -172,6 +172,17 @@ describe('Validating webhooks', () => {
     assert.deepEqual([reasoned.code, reasoned.message, reasoned.status.status], [400, `${denied}: Because`, 'Failure']);
   });
 
+  it('are counted', async () => {
+    await using server = await startWebhookServer(allow);
+    const namespace = await cluster.namespace();
+    await using _ = await configure('validating', namespace, [{ server, name: 'counted.example.com' }]);
+    await client.create(configMaps, configMap(namespace));
+    const page = String(await cluster.client.raw({ method: 'GET', path: '/metrics' }));
+    const count =
+      /^apiserver_admission_webhook_admission_duration_seconds_count\{name="counted\.example\.com",operation="CREATE",rejected="false",type="validating"\} 1$/m;
+    assert.match(page, count);
+  });
+
   it('warn the client', async () => {
     await using server = await startWebhookServer((body) => review(body, { allowed: true, warnings: ['beware', 'ä'] }));
     const namespace = await cluster.namespace();

@@ -34,6 +34,10 @@ export interface Scope {
   readonly patches?: boolean;
 }
 
+export interface VariableTypes {
+  readonly [name: string]: CelType;
+}
+
 /** What an expression may give; any value when absent. */
 export type ResultTypes = readonly CelType[] | undefined;
 
@@ -71,8 +75,11 @@ export class PolicyCompiler implements Compiler {
   readonly variables: ReadonlyMap<string, CompiledExpression>;
   readonly #variables = new Map<string, CompiledExpression>();
   readonly #type: CelType;
+  readonly #types: VariableTypes;
 
-  constructor() {
+  /** `types`: of what is dynamic otherwise. */
+  constructor(types: VariableTypes = {}) {
+    this.#types = types;
     this.variables = this.#variables;
     this.#type = objectType('kubernetes.variables', {
       field: (name) => {
@@ -89,7 +96,17 @@ export class PolicyCompiler implements Compiler {
   }
 
   compile(text: string, scope: Scope, results: ResultTypes): CompiledExpression {
-    return compileIn(environmentOf(scope).extend({ variables: { variables: this.#type } }), text, results);
+    return compileIn(this.#environment(scope), text, results);
+  }
+
+  /** What is wrong with an expression, whatever it gives; undefined for nothing. */
+  check(text: string, scope: Scope): string | undefined {
+    const compiled = this.#environment(scope).compile(text);
+    return compiled.program ? undefined : compiled.text;
+  }
+
+  #environment(scope: Scope): Environment {
+    return environmentOf(scope).extend({ variables: { ...this.#types, variables: this.#type } });
   }
 }
 

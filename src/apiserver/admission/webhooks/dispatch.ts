@@ -29,7 +29,7 @@ const dispatches: Readonly<Record<WebhookType, Dispatch>> = { admit: mutate, val
 export function createDispatcher(
   type: WebhookType,
   informer: ConstructorParameters<typeof HookSource>[1],
-  { client, informers, clock, random, log, signal, authorizer }: PluginContext,
+  { client, informers, clock, random, log, signal, authorizer, meter = () => undefined }: PluginContext,
 ): (attributes: AdmissionAttributes, round?: AdmissionRound) => Promise<void> {
   const source = new HookSource(type, informer);
   const clients = new WebhookClients({ clock, client });
@@ -38,6 +38,6 @@ export function createDispatcher(
   const conditions: HookConditions = onFirstCall(async () =>
     (await import('./hook-conditions.ts')).hookConditions(authorizer),
   );
-  const context: DispatchContext = { clients, random, log, namespaces, conditions };
+  const context: DispatchContext = { clients, random, log, meter, namespaces, conditions };
   return (attributes, round) => dispatches[type](context, source.hooks(), attributes, round);
 }
