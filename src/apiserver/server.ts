@@ -72,7 +72,7 @@ export interface ApiServerOptions {
   readonly log?: Log | undefined;
   readonly resources?: ResourceConfig | undefined;
   /** Everybody may do everything when absent. */
-  readonly security?: ((loopback: Client) => Security) | undefined;
+  readonly security?: ((loopback: Client, resources: ServedResources) => Security) | undefined;
   /** By resource, as in `services`; made with the loopback client. */
   readonly hooks?: ((loopback: Client) => ReadonlyMap<string, ResourceHooks>) | undefined;
   readonly inFlight?: InFlightLimits | undefined;
@@ -157,7 +157,7 @@ class Server implements ApiServer {
     this.resources = new ServedResources(options.resources);
     const loopback = this.client(loopbackUser);
     // The security's parts may call the server through the loopback client only after this constructor has returned.
-    const security = options.security?.(loopback) ?? {};
+    const security = options.security?.(loopback, this.resources) ?? {};
     const authorizer = security.authorizer ?? allowAll;
     const admission = security.admission ?? new AdmissionChain([]);
     const admissionStatistics = new AdmissionStatistics();

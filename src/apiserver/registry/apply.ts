@@ -176,12 +176,6 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   const next = typed(operation, object);
   if (standing === undefined) settleNamespace(next.metadata, operation.kind, operation.info.namespace);
   checkIdentity(operation, next);
-  if (standing) {
-    // Where an update must name a version, an apply means the one that it was merged into.
-    const named = operation.kind.behaviour.allowUnconditionalUpdate === false;
-    if (named) next.metadata.resourceVersion = standing.metadata.resourceVersion;
-    else delete next.metadata.resourceVersion;
-  }
   const wanted = (config.metadata as JsonObject | undefined)?.resourceVersion;
   if (typeof wanted === 'string' && wanted !== '') next.metadata.resourceVersion = wanted;
   setOwners(operation, next, outcome.managers);
