@@ -149,7 +149,7 @@ describe('an admission policy', () => {
 
   it('that changes objects does not change deletions', () => {
     const resourceRules = [{ ...rule, operations: ['DELETE'] }];
-    const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }];
+    const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/x"}]' } }];
     const spec = { matchConstraints: { resourceRules }, mutations, reinvocationPolicy: 'Never' };
     assert.deepEqual(errorsOf(mutatingAdmissionPolicyBehaviour, { spec }), [
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',

@@ -262,7 +262,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
       return new Map([['services', serviceHooks(allocatorOnce)]]);
     },
-    security: (client) => {
+    security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
       const authentication = createAuthentication({
         client,
@@ -281,7 +281,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       const authorization = createAuthorization({ chain, informers, decisions: identity.decisions });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
-        context: { client, informers, clock, random, log, authorizer, signal },
+        context: { client, informers, clock, random, log, authorizer, signal, resources },
         ruleResolver,
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],

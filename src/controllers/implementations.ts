@@ -202,6 +202,13 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     },
   ),
   of(
+    'validatingadmissionpolicy-status-controller',
+    'validatingadmissionpolicy-status-controller',
+    () => import('./validatingadmissionpolicy-status/validatingadmissionpolicy-status-controller.ts'),
+    ({ runValidatingAdmissionPolicyStatusController }, context) =>
+      runValidatingAdmissionPolicyStatusController(context),
+  ),
+  of(
     'node-lifecycle-controller',
     'node-controller',
     () => import('./node-lifecycle/node-lifecycle-controller.ts'),

@@ -172,6 +172,17 @@ describe('Validating webhooks', () => {
     assert.deepEqual([reasoned.code, reasoned.message, reasoned.status.status], [400, `${denied}: Because`, 'Failure']);
   });
 
+  it('are counted', async () => {
+    await using server = await startWebhookServer(allow);
+    const namespace = await cluster.namespace();
+    await using _ = await configure('validating', namespace, [{ server, name: 'counted.example.com' }]);
+    await client.create(configMaps, configMap(namespace));
+    const page = String(await cluster.client.raw({ method: 'GET', path: '/metrics' }));
+    const count =
+      /^apiserver_admission_webhook_admission_duration_seconds_count\{name="counted\.example\.com",operation="CREATE",rejected="false",type="validating"\} 1$/m;
+    assert.match(page, count);
+  });
+
   it('warn the client', async () => {
     await using server = await startWebhookServer((body) => review(body, { allowed: true, warnings: ['beware', 'ä'] }));
     const namespace = await cluster.namespace();
@@ -260,6 +271,54 @@ describe('Validating webhooks', () => {
       ['v1', 'v2', 'autoscaling/v1'],
     );
     assert.equal(request.object.spec.targetCPUUtilizationPercentage, 40);
+  });
+
+  it('are asked only where all match conditions hold, and judged by their policy where those fail', async () => {
+    await using server = await startWebhookServer(allow);
+    const namespace = await cluster.namespace();
+    const conditions = (...expressions: readonly string[]) =>
+      expressions.map((expression, index) => ({ name: `c${index}`, expression }));
+    const fails = 'object.data.none == "x"';
+    await using _ = await configure('validating', namespace, [
+      { server, path: '/all', matchConditions: conditions('has(object.data.x)', 'request.operation == "CREATE"') },
+      { server, path: '/one-false', matchConditions: conditions(fails, 'object.metadata.name == "other"') },
+      { server, path: '/ignored', matchConditions: conditions(fails), failurePolicy: 'Ignore' },
+      {
+        server,
+        path: '/authorizer',
+        matchConditions: conditions(
+          'authorizer.group("").resource("secrets").namespace("default").check("get").allowed()',
+          'authorizer.requestResource.check("update").allowed()',
+          'authorizer.path("/healthz").check("get").allowed()',
+        ),
+      },
+      {
+        server,
+        path: '/fails',
+        rules: [{ ...configMapRule, operations: ['UPDATE'] }],
+        matchConditions: conditions('object.data.none == "x"', 'object.data.nil == "x"'),
+      },
+    ]);
+    await client.create(configMaps, configMap(namespace, 'a', { x: '1' }));
+    assert.deepEqual(server.received.map(({ path }) => path.replace(/\?.*/, '')).sort(), ['/all', '/authorizer']);
+    const patch = { type: 'merge', body: { data: { x: '2' } } } as const;
+    const refused = await refusal(client.patch(configMaps, { namespace, name: 'a' }, patch));
+    assert.equal(refused.code, 403);
+    assert.equal(
+      refused.message,
+      `configmaps "a" is forbidden: [expression 'object.data.none == "x"' resulted in error: no such key: none, expression 'object.data.nil == "x"' resulted in error: no such key: nil]`,
+    );
+  });
+
+  it('are not held up by conditions that cost too much', async () => {
+    await using server = await startWebhookServer(allow);
+    const namespace = await cluster.namespace();
+    const items = '[1,2,3,4,5,6,7,8,9,10]';
+    const nested = 'abcdefghi'.split('').reduceRight((inner, name) => `${items}.all(${name}, ${inner})`, 'true');
+    const matchConditions = [{ name: 'dear', expression: nested }];
+    await using _ = await configure('validating', namespace, [{ server, matchConditions }]);
+    const refused = await refusal(client.create(configMaps, configMap(namespace)));
+    assert.match(refused.message, /resulted in error: operation cancelled: actual cost limit exceeded$/);
   });
 
   it('see a Scale where a workload is scaled', async () => {

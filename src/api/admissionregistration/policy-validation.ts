@@ -1,9 +1,11 @@
-/** What validating and mutating admission policies and their bindings share. Expressions are taken as they are. */
+/** What validating and mutating admission policies and their bindings share. */
+import { isReserved } from '../../apimachinery/cel/kubernetes/identifiers.ts';
 import { type FieldError, type FieldPath, forbidden, invalid, required } from '../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../apimachinery/labels.ts';
 import { dns1035Label, dns1123Subdomain, pathSegmentName } from '../../apimachinery/names.ts';
 import type { MatchCondition, MatchResources, ParamKind, ParamRef, Variable } from '../gen/admissionregistration-v1.ts';
 import { refused, validateRequired, validateRequiredEnum } from '../validation.ts';
+import { type Compiler, compileExpression, expressionErrors, PolicyCompiler } from './expressions/compile.ts';
 import { failurePolicies, validateMatchConditions, validateMatchResources } from './rule-validation.ts';
 
 interface PolicySpec {
@@ -14,8 +16,14 @@ interface PolicySpec {
   readonly variables?: readonly Variable[] | undefined;
 }
 
-export function validatePolicy(at: FieldPath, spec: PolicySpec): FieldError[] {
-  const { paramKind, matchConstraints: match } = spec;
+export interface ValidatedPolicy {
+  readonly errors: readonly FieldError[];
+  /** Knows the policy's variables. */
+  readonly compiler: Compiler;
+}
+
+export function validatePolicy(at: FieldPath, spec: PolicySpec): ValidatedPolicy {
+  const { paramKind, matchConstraints: match, variables = [] } = spec;
   const errors = validateRequiredEnum(at.child('failurePolicy'), spec.failurePolicy, failurePolicies);
   if (paramKind) errors.push(...validateParamKind(at.child('paramKind'), paramKind));
   const constraints = at.child('matchConstraints');
@@ -24,16 +32,31 @@ export function validatePolicy(at: FieldPath, spec: PolicySpec): FieldError[] {
     errors.push(...validateMatchResources(constraints, match));
     if (!match.resourceRules?.length) errors.push(required(constraints.child('resourceRules')));
   }
-  errors.push(...validateMatchConditions(at.child('matchConditions'), spec.matchConditions ?? []));
-  for (const [index, { name = '', expression = '' }] of (spec.variables ?? []).entries()) {
-    const here = at.child('variables').index(index);
-    if (name.trim() === '') errors.push(required(here.child('name'), 'name is not specified'));
-    else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name)) {
-      errors.push(invalid(here.child('name'), name, 'must be a valid CEL identifier'));
-    }
-    if (expression.trim() === '') errors.push(required(here.child('expression'), 'expression is not specified'));
+  const params = paramKind !== undefined;
+  errors.push(...validateMatchConditions(at.child('matchConditions'), spec.matchConditions ?? [], { params }));
+  if (variables.length === 0) return { errors, compiler: { compile: compileExpression } };
+  const compiler = new PolicyCompiler();
+  for (const [index, variable] of variables.entries()) {
+    errors.push(...validateVariable(at.child('variables').index(index), variable, { compiler, params }));
   }
-  return errors;
+  return { errors, compiler };
+}
+
+function validateVariable(
+  at: FieldPath,
+  { name = '', expression = '' }: Variable,
+  { compiler, params }: { readonly compiler: PolicyCompiler; readonly params: boolean },
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (name.trim() === '') errors.push(required(at.child('name'), 'name is not specified'));
+  else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || isReserved(name)) {
+    errors.push(invalid(at.child('name'), name, 'must be a valid CEL identifier'));
+  }
+  if (expression.trim() === '') {
+    return [...errors, required(at.child('expression'), 'expression is not specified')];
+  }
+  const compiled = compiler.addVariable(name, expression, { params, authorizer: true });
+  return [...errors, ...expressionErrors(at.child('expression'), compiled)];
 }
 
 function validateParamKind(at: FieldPath, { apiVersion = '', kind = '' }: ParamKind): FieldError[] {

@@ -17,6 +17,7 @@ import type {
   RuleWithOperations,
 } from '../gen/admissionregistration-v1.ts';
 import { refused, validateEnum, validateQualifiedName, validateRequiredEnum, validateUnique } from '../validation.ts';
+import { compileExpression, conditionResult, expressionErrors } from './expressions/compile.ts';
 
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 export const failurePolicies: readonly string[] = ['Fail', 'Ignore'];
@@ -104,13 +105,22 @@ function validateNamedRule(at: FieldPath, rule: NamedRuleWithOperations): FieldE
   ];
 }
 
-/** Their expressions are taken as they are. */
-export function validateMatchConditions(at: FieldPath, conditions: readonly MatchCondition[]): FieldError[] {
+/** `params`: whether conditions know parameters. */
+export function validateMatchConditions(
+  at: FieldPath,
+  conditions: readonly MatchCondition[],
+  { params = false }: { readonly params?: boolean } = {},
+): FieldError[] {
   const errors = conditions.length > mostMatchConditions ? [tooMany(at, conditions.length, mostMatchConditions)] : [];
   const names = new Set<string>();
   for (const [index, { name = '', expression = '' }] of conditions.entries()) {
     const here = at.index(index);
-    if (expression.trim() === '') errors.push(required(here.child('expression')));
+    const text = expression.trim();
+    if (text === '') errors.push(required(here.child('expression')));
+    else {
+      const compiled = compileExpression(text, { params, authorizer: true }, conditionResult);
+      errors.push(...expressionErrors(here.child('expression'), compiled));
+    }
     if (name === '') errors.push(required(here.child('name')));
     else errors.push(...validateQualifiedName(here.child('name'), name));
     if (name !== '' && names.has(name)) errors.push(duplicate(here.child('name'), name));

@@ -3,10 +3,10 @@
  * upstream's validators accept, which is now and then more or less than the standard of that name. Every check is linear in the text.
  */
 import { parseCidr, parseIp } from '../addresses.ts';
+import { isRequestUri } from '../go-url.ts';
 import { dns1123Label, dns1123Subdomain } from '../names.ts';
 import { parseDuration } from '../time.ts';
 import { isEmail } from './email.ts';
-import { isRequestUri } from './request-uri.ts';
 
 export type FormatCheck = (text: string) => boolean;
 

@@ -33,9 +33,13 @@ export class SchemaValidator {
   /** All errors. Never throws, whatever JSON the value is. */
   validate(value: unknown, { at, previous }: ValidateOptions = {}): FieldError[] {
     this.#check ??= compileSchema(this.#schema);
-    const findings = new Findings(at, previous === undefined ? undefined : new Correlation());
-    checkPart(this.#check, value, findings, { schema: this.#schema, previous: previous ?? uncorrelated });
-    return findings.errors();
+    const findings = new Findings(at);
+    this.#check(value, findings, uncorrelated);
+    if (findings.count === 0 || previous === undefined) return findings.errors();
+    // Only what is wrong needs to be compared with what it was.
+    const changed = new Findings(at, new Correlation());
+    checkPart(this.#check, value, changed, { schema: this.#schema, previous });
+    return changed.errors();
   }
 }
 

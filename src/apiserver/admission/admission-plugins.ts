@@ -30,6 +30,7 @@ import { runtimeClass } from './plugins/runtime-class.ts';
 import { serviceAccount } from './plugins/service-account.ts';
 import { defaultStorageClass, persistentVolumeClaimResize, storageObjectInUseProtection } from './plugins/storage.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { mutatingAdmissionPolicy, validatingAdmissionPolicy } from './policies/policy-plugins.ts';
 import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from './webhooks/webhook-plugins.ts';
 
 export interface AdmissionOptions {
@@ -46,7 +47,9 @@ export interface AdmissionOptions {
 
 /** Throws when a name is not known, is both enabled and disabled, or is off by a gate. */
 export function createAdmission(options: AdmissionOptions): AdmissionChain {
-  const { context, ruleResolver, enable = [], disable = [] } = options;
+  const { ruleResolver, enable = [], disable = [] } = options;
+  let chain: AdmissionChain | undefined;
+  const context: PluginContext = { ...options.context, meter: () => chain?.meter };
   const { order, defaultEnabled } = admissionTable();
   for (const [flag, names] of [
     ['enable-admission-plugins', enable],
@@ -63,7 +66,8 @@ export function createAdmission(options: AdmissionOptions): AdmissionChain {
     (name) => (defaultEnabled.includes(name) || enable.includes(name)) && !disable.includes(name),
   );
   const created = enabled.flatMap((name) => known[name]?.(context) ?? []);
-  return new AdmissionChain([roleEscalation({ authorizer: context.authorizer, resolver: ruleResolver }), ...created]);
+  chain = new AdmissionChain([roleEscalation({ authorizer: context.authorizer, resolver: ruleResolver }), ...created]);
+  return chain;
 }
 
 function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugin>> {
@@ -93,7 +97,9 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     DefaultIngressClass: defaultIngressClass,
     DenyServiceExternalIPs: denyServiceExternalIPs,
     PodTopologyLabels: podTopologyLabels,
+    MutatingAdmissionPolicy: mutatingAdmissionPolicy,
     MutatingAdmissionWebhook: mutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy: validatingAdmissionPolicy,
     ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
     AlwaysDeny: constant(alwaysDenyRequests),

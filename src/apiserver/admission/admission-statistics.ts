@@ -5,7 +5,8 @@ export type AdmissionStep = 'admit' | 'validate';
 
 export interface Outcome {
   readonly operation: string;
-  readonly type: AdmissionStep;
+  /** Of validating webhooks upstream says `validating`. */
+  readonly type: AdmissionStep | 'validating';
   readonly rejected: boolean;
 }
 

@@ -10,7 +10,9 @@ import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { Informer, InformerSet } from '../../reconcile/informer.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import type { ServedResources } from '../resources.ts';
 import type { AdmissionAttributes, AdmissionPlugin, Operation } from './admission.ts';
+import type { AdmissionMeter } from './chain.ts';
 import { refusal } from './refusal.ts';
 
 export interface PluginContext {
@@ -21,6 +23,10 @@ export interface PluginContext {
   readonly random: Random;
   readonly log: Log;
   readonly authorizer: Authorizer;
+  /** What the server serves, custom resources included; only for looking up kinds. */
+  readonly resources?: Pick<ServedResources, 'all'> | undefined;
+  /** Counts what plugins call; absent before the server runs. */
+  readonly meter?: (() => AdmissionMeter | undefined) | undefined;
   /** Aborted when the server stops. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -60,6 +60,7 @@ export function admittedConnection(kind: ConnectKind, admission: () => Admission
       signal: request.signal,
       // An upgraded connection has no place for warnings.
       warn() {},
+      annotate: (key, value, level) => request.audit?.annotate(key, value, level),
     };
     await chain.admit(attributes);
     await chain.validate(attributes);

@@ -176,7 +176,6 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   const next = typed(operation, object);
   if (standing === undefined) settleNamespace(next.metadata, operation.kind, operation.info.namespace);
   checkIdentity(operation, next);
-  if (standing) delete next.metadata.resourceVersion;
   const wanted = (config.metadata as JsonObject | undefined)?.resourceVersion;
   if (typeof wanted === 'string' && wanted !== '') next.metadata.resourceVersion = wanted;
   setOwners(operation, next, outcome.managers);

@@ -126,7 +126,7 @@ export function admissionAttributes(operation: Operation, request: AdmissionRequ
     user,
     warnings,
     environment,
-    request: { signal },
+    request: { signal, audit },
   } = operation;
   const gvr: GroupVersionResource = resource.row;
   if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
@@ -148,6 +148,7 @@ export function admissionAttributes(operation: Operation, request: AdmissionRequ
     oldObject: request.oldObject,
     signal,
     warn: (message) => void warnings.push(message),
+    annotate: (key, value, level) => audit?.annotate(key, value, level),
   };
 }
 

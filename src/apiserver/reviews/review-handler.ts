@@ -61,7 +61,9 @@ export function reviewHandler<T extends KubeObject>(options: ReviewOptions<T>): 
       options: writeOptions.raw,
       object,
       oldObject: undefined,
+      signal: request.signal,
       warn,
+      annotate: (key, value, level) => request.audit?.annotate(key, value, level),
     };
     await admission().admit(attributes);
     const validateAdmission = () => admission().validate(attributes);

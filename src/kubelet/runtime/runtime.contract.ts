@@ -209,7 +209,7 @@ export function runtimeContract(
           events.push(`${event.podUid} ${state}`);
         }
       })().catch((error) => assert.ok(stop.signal.aborted, String(error)));
-      await sleep(test.clock, 200);
+      // The container lives long enough for the stream to have begun.
       const pod = await startPod(test, 'events', ['sh', '-c', 'sleep 1; exit 4']);
       await until(async () => events.includes('uid-events exited'));
       stop.abort(new Error('enough'));

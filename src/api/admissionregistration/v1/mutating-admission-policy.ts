@@ -9,11 +9,13 @@ import {
 } from '../../gen/admissionregistration-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { validateRequiredEnum } from '../../validation.ts';
+import { applyResult, type Compiler, expressionErrors, jsonPatchResult, type Scope } from '../expressions/compile.ts';
 import { matchResourcesDefaults, paramKindText } from '../match-resources.ts';
 import { validatePolicy } from '../policy-validation.ts';
 import { validateMutatingOperations } from './mutating-operations.ts';
 
 const patchFields = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;
+const patchResults = { ApplyConfiguration: applyResult, JSONPatch: jsonPatchResult };
 type PatchType = keyof typeof patchFields;
 const patchTypes = Object.keys(patchFields) as PatchType[];
 
@@ -42,26 +44,34 @@ export const mutatingAdmissionPolicyBehaviour: KindBehaviour<MutatingAdmissionPo
 function validate({ spec }: MutatingAdmissionPolicy): FieldError[] {
   const at = path('spec');
   const { mutations = [] } = spec;
-  const errors = [
-    ...validatePolicy(at, spec),
-    ...validateMutatingOperations(at.child('matchConstraints'), spec.matchConstraints),
-  ];
+  const { errors: common, compiler } = validatePolicy(at, spec);
+  const scope: Scope = { params: spec.paramKind !== undefined, authorizer: true, patches: true };
+  const errors = [...common, ...validateMutatingOperations(at.child('matchConstraints'), spec.matchConstraints)];
   if (mutations.length === 0) errors.push(required(at.child('mutations'), 'mutations must contain at least one item'));
   for (const [index, mutation] of mutations.entries()) {
-    errors.push(...validateMutation(at.child('mutations').index(index), mutation));
+    errors.push(...validateMutation(at.child('mutations').index(index), mutation, { compiler, scope }));
   }
   const policies = ['IfNeeded', 'Never'];
   return [...errors, ...validateRequiredEnum(at.child('reinvocationPolicy'), spec.reinvocationPolicy, policies)];
 }
 
-function validateMutation(at: FieldPath, mutation: Mutation): FieldError[] {
+function validateMutation(
+  at: FieldPath,
+  mutation: Mutation,
+  { compiler, scope }: { readonly compiler: Compiler; readonly scope: Scope },
+): FieldError[] {
   const type = mutation.patchType as PatchType;
   const errors = validateRequiredEnum(at.child('patchType'), type, patchTypes);
   if (errors.length > 0) return errors;
   const field = patchFields[type];
   const patch = mutation[field];
   if (!patch) errors.push(required(at.child(field), `must be specified when patchType is ${type}`));
-  else if (!patch.expression?.trim()) errors.push(required(at.child(field).child('expression')));
+  else {
+    const here = at.child(field).child('expression');
+    const text = patch.expression?.trim() ?? '';
+    if (text === '') errors.push(required(here));
+    else errors.push(...expressionErrors(here, compiler.compile(text, scope, patchResults[type])));
+  }
   for (const other of Object.values(patchFields)) {
     if (other === field || mutation[other] == null) continue;
     errors.push(invalid(at.child(other), `{${other}}`, `must not be specified when patchType is ${type}`));

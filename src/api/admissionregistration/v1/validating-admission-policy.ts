@@ -17,10 +17,18 @@ import {
 import type { KindBehaviour } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
 import { validateEnum, validateQualifiedName } from '../../validation.ts';
+import {
+  annotationResult,
+  type Compiler,
+  conditionResult,
+  expressionErrors,
+  messageResult,
+} from '../expressions/compile.ts';
 import { matchResourcesDefaults, paramKindText } from '../match-resources.ts';
 import { validatePolicy } from '../policy-validation.ts';
 
 const mostAuditAnnotations = 20;
+const longestValueExpression = 5 * 1024;
 
 export const validatingAdmissionPolicyBehaviour: KindBehaviour<ValidatingAdmissionPolicy> = {
   resource: validatingAdmissionPolicies,
@@ -48,13 +56,15 @@ export const validatingAdmissionPolicyBehaviour: KindBehaviour<ValidatingAdmissi
 function validate({ metadata, spec }: ValidatingAdmissionPolicy): FieldError[] {
   const at = path('spec');
   const { validations = [], auditAnnotations = [] } = spec;
-  const errors = validatePolicy(at, spec);
+  const { errors: common, compiler } = validatePolicy(at, spec);
+  const errors = [...common];
+  const checking: Checking = { compiler, params: spec.paramKind !== undefined };
   if (validations.length + auditAnnotations.length === 0) {
     const message = 'validations or auditAnnotations must contain at least one item';
     return [...errors, required(at.child('validations'), message), required(at.child('auditAnnotations'), message)];
   }
   for (const [index, validation] of validations.entries()) {
-    errors.push(...validateValidation(at.child('validations').index(index), validation));
+    errors.push(...validateValidation(at.child('validations').index(index), validation, checking));
   }
   const annotations = at.child('auditAnnotations');
   if (auditAnnotations.length > mostAuditAnnotations) {
@@ -65,21 +75,41 @@ function validate({ metadata, spec }: ValidatingAdmissionPolicy): FieldError[] {
   for (const [index, { key = '', valueExpression = '' }] of auditAnnotations.entries()) {
     const here = annotations.index(index);
     errors.push(...validateQualifiedName(here.child('key'), `${metadata.name ?? ''}/${key}`));
-    if (valueExpression.trim() === '') {
-      errors.push(required(here.child('valueExpression'), 'valueExpression is not specified'));
-    }
+    errors.push(...validateValueExpression(here.child('valueExpression'), valueExpression, checking));
     if (keys.has(key)) errors.push(duplicate(here.child('key'), key));
     keys.add(key);
   }
   return errors;
 }
 
-function validateValidation(at: FieldPath, validation: Validation): FieldError[] {
+interface Checking {
+  readonly compiler: Compiler;
+  readonly params: boolean;
+}
+
+function validateValueExpression(at: FieldPath, expression: string, { compiler, params }: Checking): FieldError[] {
+  const text = expression.trim();
+  if (text === '') return [required(at, 'valueExpression is not specified')];
+  if (Buffer.byteLength(text) > longestValueExpression) {
+    return [required(at, `must not exceed ${longestValueExpression} bytes in length`)];
+  }
+  const compiled = compiler.compile(text, { params, authorizer: true }, annotationResult);
+  return expressionErrors(at, compiled, expression);
+}
+
+function validateValidation(at: FieldPath, validation: Validation, { compiler, params }: Checking): FieldError[] {
   const { expression = '', message = '', messageExpression = '', reason } = validation;
   const errors: FieldError[] = [];
   if (expression.trim() === '') errors.push(required(at.child('expression'), 'expression is not specified'));
+  else {
+    const compiled = compiler.compile(expression, { params, authorizer: true }, conditionResult);
+    errors.push(...expressionErrors(at.child('expression'), compiled));
+  }
   if (messageExpression !== '' && messageExpression.trim() === '') {
     errors.push(invalid(at.child('messageExpression'), messageExpression, 'must be non-empty if specified'));
+  } else if (messageExpression !== '') {
+    const compiled = compiler.compile(messageExpression, { params, authorizer: false }, messageResult);
+    errors.push(...expressionErrors(at.child('messageExpression'), compiled));
   }
   if (message !== '' && message.trim() === '') {
     errors.push(invalid(at.child('message'), message, 'must be non-empty if specified'));

@@ -1,7 +1,7 @@
 /** Groups of the Kubernetes community: a definition in one of them says who approved it, or that nobody did. */
 import { type FieldError, invalid, path, required } from '../../../apimachinery/field-error.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
-import { isRequestUri } from '../../../apimachinery/structural-schema/request-uri.ts';
+import { isRequestUri } from '../../../apimachinery/go-url.ts';
 import type { CustomResourceDefinition } from '../../gen/apiextensions-v1.ts';
 
 export const approvalAnnotation = 'api-approved.kubernetes.io';

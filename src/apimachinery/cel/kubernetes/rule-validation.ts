@@ -52,7 +52,7 @@ export function validateRules(schema: StructuralSchema, at: FieldPath, options: 
     declared,
     at,
     cardinality: 1,
-    withinRules: false,
+
     uncorrelatable: undefined,
     resourceRoot: true,
   });
@@ -140,8 +140,6 @@ interface Visit {
   readonly at: FieldPath;
   /** How often it can occur in an object; undefined where there is no bound. */
   readonly cardinality: number | undefined;
-  /** Whether it or what it is in has rules. */
-  readonly withinRules: boolean;
   /** The outermost place around it whose parts have no previous value that is known to be theirs. */
   readonly uncorrelatable: FieldPath | undefined;
   readonly resourceRoot: boolean;
@@ -191,7 +189,6 @@ class CompilationWalk {
       at,
       declared: declared || undefined,
       cardinality: most === undefined ? undefined : product(place.cardinality!, most),
-      withinRules: place.withinRules || schema.rules.length > 0,
       uncorrelatable: place.uncorrelatable ?? (correlates(place.schema, kind) ? undefined : place.at),
       resourceRoot: false,
     };

@@ -4,6 +4,7 @@
  * there. JSON that the schema does not allow becomes an error where it is touched, for rules may run on an object that is invalid.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { formatCheck } from '../../structural-schema/formats.ts';
 import type { StructuralSchema } from '../../structural-schema/schema.ts';
 import { adapt, JsonList, JsonMap } from '../adapt.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type CelValue,
   isCelError,
 } from '../index.ts';
-import { isDate } from '../library/formats.ts';
 import { equal } from '../operators.ts';
 import { parseTimestamp } from '../times.ts';
 import type { DeclaredType } from './declared-type.ts';
@@ -74,7 +74,9 @@ const textReaders: ReadonlyMap<string, (text: string) => CelResult> = new Map<st
   [
     'date',
     (text: string) =>
-      isDate(text) ? timestamp(`${text}T00:00:00Z`)! : new CelError(`Invalid date formatted string ${text}`),
+      formatCheck('date')!(text)
+        ? timestamp(`${text}T00:00:00Z`)!
+        : new CelError(`Invalid date formatted string ${text}`),
   ],
   ['date-time', (text: string) => timestamp(text) ?? new CelError(`Invalid date-time formatted string ${text}`)],
   ['byte', (text: string) => new Uint8Array(Buffer.from(text, 'base64'))],

@@ -1,5 +1,7 @@
 /** Named formats of texts: `format.dns1123Label().validate(name)` gives what is wrong with a name, or nothing. */
+import { checkRequestUri } from '../../go-url.ts';
 import { labelValue, nameIsDns1035Label, nameIsDnsLabel, nameIsDnsSubdomain, qualifiedName } from '../../names.ts';
+import { formatCheck } from '../../structural-schema/formats.ts';
 import {
   ArrayList,
   CelOpaque,
@@ -16,7 +18,6 @@ import {
   stringType,
 } from '../index.ts';
 import { unitCost } from './call-costs.ts';
-import { checkRequestUri } from './go-url.ts';
 
 /** No name of a format is longer, as the estimate of a comparison assumes. */
 const maxFormatSize = 64;
@@ -48,9 +49,10 @@ export class FormatValue extends CelOpaque {
   }
 }
 
-const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
-const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/;
-const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$/;
+/** Formats that schemas have, too, say only that a text is not of them. */
+function schemaFormat(format: string, fault: string): Format['faults'] {
+  return (text) => (formatCheck(format)!(text) ? [] : [fault]);
+}
 
 const formats: ReadonlyMap<string, FormatValue> = new Map(
   (
@@ -64,10 +66,10 @@ const formats: ReadonlyMap<string, FormatValue> = new Map(
       ['dns1035LabelPrefix', 'DNS1035LabelPrefix', 30, (text) => nameIsDns1035Label(text, true)],
       ['labelValue', 'LabelValue', 40, labelValue],
       ['uri', 'URI', 1103, uriFaults],
-      ['uuid', 'uuid', 70, (text) => (uuidPattern.test(text) ? [] : ['does not match the UUID format'])],
-      ['byte', 'byte', 84, (text) => (base64Pattern.test(text) ? [] : ['invalid base64'])],
-      ['date', 'date', 71, (text) => (isDate(text) ? [] : ['invalid date'])],
-      ['datetime', 'datetime', 71, (text) => (isDateTime(text) ? [] : ['invalid datetime'])],
+      ['uuid', 'uuid', 70, schemaFormat('uuid', 'does not match the UUID format')],
+      ['byte', 'byte', 84, schemaFormat('byte', 'invalid base64')],
+      ['date', 'date', 71, schemaFormat('date', 'invalid date')],
+      ['datetime', 'datetime', 71, schemaFormat('datetime', 'invalid datetime')],
     ] as readonly (readonly [string, string, number, Format['faults']])[]
   ).map(([called, name, patternSize, faults]) => [called, new FormatValue({ name, patternSize, faults })]),
 );
@@ -126,18 +128,4 @@ function uriFaults(text: string): string[] {
   } catch (error) {
     return [(error as Error).message];
   }
-}
-
-/** `2026-01-31`, a day that exists. */
-export function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
-}
-
-function isDateTime(text: string): boolean {
-  const [day, time] = text.toLowerCase().split('t');
-  const parts = timePattern.exec(time ?? '');
-  if (!parts || !isDate(day!)) return false;
-  return parts[1]! <= '23' && parts[2]! <= '59' && parts[3]! <= '59';
 }

@@ -1,4 +1,15 @@
 /** URLs: `url(text)`, `isURL(text)`, and what is in one. */
+
+import {
+  checkRequestUri,
+  type GoUrl,
+  hostName,
+  hostPort,
+  isRequestUri,
+  parseUrl,
+  queryPairs,
+  urlIdentity,
+} from '../../go-url.ts';
 import {
   ArrayList,
   boolType,
@@ -15,7 +26,6 @@ import {
   stringType,
 } from '../index.ts';
 import { unitCost, walkCost } from './call-costs.ts';
-import { checkRequestUri, type GoUrl, hostName, hostPort, parseUrl, queryPairs, urlIdentity } from './go-url.ts';
 import { GrowingMap } from './growing-map.ts';
 
 export const urlType = objectType('kubernetes.URL', {
@@ -47,7 +57,7 @@ export const urls: Library = {
     },
     {
       name: 'isURL',
-      overloads: [{ id: 'is_url_string', parameters: [stringType], result: boolType, call: isUrl }],
+      overloads: [{ id: 'is_url_string', parameters: [stringType], result: boolType, call: isRequestUri }],
     },
     part('getScheme', 'url_get_scheme', (url) => url.scheme),
     part('getHost', 'url_get_host', (url) => url.host),
@@ -87,15 +97,6 @@ function toUrl(text: string): CelResult {
     return new UrlValue(parseUrl(text));
   } catch (error) {
     return new CelError(`URL parse error during conversion from string: ${(error as Error).message}`);
-  }
-}
-
-function isUrl(text: string): boolean {
-  try {
-    checkRequestUri(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -9,15 +9,16 @@ import type { Random } from '../../../base/random.ts';
 import { WebhookCallError } from '../../webhook-client/exchange.ts';
 import type { WebhookClients } from '../../webhook-client/webhook-clients.ts';
 import type { AdmissionAttributes } from '../admission.ts';
+import type { AdmissionMeter } from '../chain.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import type { ObjectVersions } from '../object-versions.ts';
+import { requestFacts } from '../request-facts.ts';
 import type { Hook } from './hooks.ts';
 import { rejection } from './rejection.ts';
 import {
   decodeReview,
   type ReviewReply,
   type ReviewVersion,
-  requestFacts,
   reviewOf,
   reviewVersion,
   type Verdict,
@@ -42,6 +43,7 @@ export class FailedCall extends Error {
 export interface CallContext {
   readonly clients: WebhookClients;
   readonly random: Random;
+  readonly meter: () => AdmissionMeter | undefined;
 }
 
 export interface HookCall {
@@ -55,6 +57,24 @@ const defaultTimeoutSeconds = 10;
 
 /** Resolves with what was allowed. Rejects with `FailedCall`, or with the refusal. */
 export async function callHook(context: CallContext, call: HookCall): Promise<Verdict> {
+  const { clock, statistics } = context.meter() ?? {};
+  const beganMs = clock?.monotonic() ?? 0;
+  const { attributes, hook } = call;
+  const counted = (rejected: boolean) => {
+    const outcome = { operation: attributes.operation, type: hook.type, rejected };
+    statistics?.webhook(hook.webhook.name, outcome, ((clock?.monotonic() ?? 0) - beganMs) / 1000);
+  };
+  try {
+    const verdict = await ask(context, call);
+    counted(false);
+    return verdict;
+  } catch (error) {
+    counted(!(error instanceof FailedCall) || hook.webhook.failurePolicy !== 'Ignore');
+    throw error;
+  }
+}
+
+async function ask(context: CallContext, call: HookCall): Promise<Verdict> {
   const { hook, form, attributes, versions } = call;
   const { webhook } = hook;
   if (attributes.dryRun) checkDryRun(hook);

@@ -2,13 +2,25 @@
 import type { AdmissionAttributes } from '../admission.ts';
 import { equivalentForms, type MatchedForm, ruleMatches } from '../matching/rules.ts';
 import { type Namespaces, objectSelected } from '../matching/selectors.ts';
+import type { ObjectVersions } from '../object-versions.ts';
+import type { HookConditions } from './hook-conditions.ts';
 import type { Hook } from './hooks.ts';
+
+export interface MatchContext {
+  readonly namespaces: Namespaces;
+  readonly conditions: HookConditions;
+}
+
+export interface HookSubject {
+  readonly attributes: AdmissionAttributes;
+  readonly versions: ObjectVersions;
+}
 
 /** Undefined: it is not called. Throws what keeps that from being told. */
 export async function matchHook(
   hook: Hook,
-  attributes: AdmissionAttributes,
-  namespaces: Namespaces,
+  { attributes, versions }: HookSubject,
+  { namespaces, conditions }: MatchContext,
 ): Promise<MatchedForm | undefined> {
   // The rules come first, for they exclude most and cost least; an error of a selector counts only for what they mean.
   const form = matchedForm(hook, attributes);
@@ -19,7 +31,8 @@ export async function matchHook(
   if (selected === false) return undefined;
   if (inNamespace !== true) throw inNamespace;
   if (selected !== true) throw selected;
-  return form;
+  if (!hook.webhook.matchConditions?.length) return form;
+  return (await conditions(hook, { attributes, form, versions })) ? form : undefined;
 }
 
 function matchedForm({ webhook }: Hook, attributes: AdmissionAttributes): MatchedForm | undefined {

@@ -35,7 +35,7 @@ export const mutate: Dispatch = async (context, hooks, attributes, round) => {
   const versions = new ObjectVersions(attributes);
   try {
     for (const [index, hook] of hooks.entries()) {
-      const form = await matchHook(hook, attributes, context.namespaces);
+      const form = await matchHook(hook, { attributes, versions }, context);
       if (!form || (round?.isSecond && !memory.again.has(hook.uid))) continue;
       const position = `round_${round?.isSecond ? 1 : 0}_index_${index}`;
       const call = { hook, form, attributes, versions };

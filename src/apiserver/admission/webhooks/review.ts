@@ -2,12 +2,9 @@
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
-import type { GroupVersionKind, GroupVersionResource } from '../../../apimachinery/resource.ts';
 import { messageOf, type Status } from '../../../apimachinery/status.ts';
 import { builtinCodec } from '../../encoding/json.ts';
 import type { ReviewObject } from '../../webhook-client/exchange.ts';
-import type { AdmissionAttributes } from '../admission.ts';
-import type { MatchedForm } from '../matching/rules.ts';
 
 const group = 'admission.k8s.io';
 const knownVersions = ['v1', 'v1beta1'];
@@ -24,31 +21,6 @@ export function reviewVersion(accepted: readonly string[]): ReviewVersion {
 export interface ReviewedObjects {
   readonly object: KubeObject | undefined;
   readonly oldObject: KubeObject | undefined;
-}
-
-/** What `request` says besides the object: the same for webhooks and for expressions. */
-export function requestFacts(attributes: AdmissionAttributes, form: MatchedForm): Omit<AdmissionRequest, 'uid'> {
-  const { subresource, name, namespace, operation, user, dryRun, options } = attributes;
-  const subresourceFields = subresource === '' ? {} : { subResource: subresource };
-  return {
-    kind: kindOf(form.kind),
-    resource: resourceOf(form.resource),
-    ...subresourceFields,
-    requestKind: kindOf(attributes.kind),
-    requestResource: resourceOf(attributes.resource),
-    ...(subresource === '' ? {} : { requestSubResource: subresource }),
-    ...(name === '' ? {} : { name }),
-    ...(namespace === '' ? {} : { namespace }),
-    operation,
-    userInfo: {
-      ...(user.name ? { username: user.name } : {}),
-      ...(user.uid ? { uid: user.uid } : {}),
-      ...(user.groups.length > 0 ? { groups: user.groups } : {}),
-      ...(user.extra && Object.keys(user.extra).length > 0 ? { extra: user.extra } : {}),
-    },
-    dryRun,
-    options: operation === 'CONNECT' ? null : options,
-  };
 }
 
 export function reviewOf(
@@ -72,14 +44,6 @@ export function reviewOf(
       options,
     },
   };
-}
-
-function kindOf({ group, version, kind }: GroupVersionKind): GroupVersionKind {
-  return { group, version, kind };
-}
-
-function resourceOf({ group, version, resource }: GroupVersionResource): GroupVersionResource {
-  return { group, version, resource };
 }
 
 export interface Verdict {

@@ -13,7 +13,7 @@ export const validate: Dispatch = async (context, hooks, attributes) => {
   const versions = new ObjectVersions(attributes);
   const calls: (() => Promise<void>)[] = [];
   for (const hook of hooks) {
-    const form = await matchHook(hook, attributes, context.namespaces);
+    const form = await matchHook(hook, { attributes, versions }, context);
     if (!form) continue;
     const index = calls.length;
     calls.push(() =>

@@ -10,6 +10,7 @@ import {
 } from '../../../api/gen/admissionregistration-v1.ts';
 import { namespaces } from '../../../api/gen/core-v1.ts';
 import type { ResourceType } from '../../../apimachinery/resource.ts';
+import { onFirstCall } from '../../../base/lazy-module.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionRound } from '../admission.ts';
 import { isConfiguration } from '../configuration-resources.ts';
 import { type PluginContext, whenReady } from '../plugin-context.ts';
@@ -36,13 +37,14 @@ function dispatcher(
 ): (attributes: AdmissionAttributes, round?: AdmissionRound) => Promise<void> | undefined {
   const informer = context.informers.of<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>(configurations);
   const known = context.informers.of(namespaces);
-  let loading: Promise<Dispatch> | undefined;
+  const call: Dispatch = onFirstCall(async () =>
+    (await import('./dispatch.ts')).createDispatcher(type, informer, context),
+  );
   const run: Dispatch = async (attributes, round) => {
     await whenReady(context, informer, attributes);
     if (informer.list().length === 0) return;
     await whenReady(context, known, attributes);
-    loading ??= import('./dispatch.ts').then(({ createDispatcher }) => createDispatcher(type, informer, context));
-    await (await loading)(attributes, round);
+    await call(attributes, round);
   };
   return (attributes, round) => (informer.synced && informer.list().length === 0 ? undefined : run(attributes, round));
 }

@@ -4,7 +4,7 @@
  *
  * Inside, a text is the string of its UTF-8 bytes (one character a byte): Go escapes and compares bytes.
  */
-import { quote } from '../../go-text.ts';
+import { quote } from './go-text.ts';
 
 export interface GoUrl {
   readonly scheme: string;
@@ -34,6 +34,16 @@ export function parseUrl(text: string): GoUrl {
   return hash < 0
     ? url
     : { ...url, fragment: fromBytes(named(bytes, () => unescaped(bytes.slice(hash + 1), 'fragment'))) };
+}
+
+/** Whether the text is an absolute URI or an absolute path. */
+export function isRequestUri(text: string): boolean {
+  try {
+    checkRequestUri(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Throws `UrlError` unless the text is an absolute URI or an absolute path, as in a request line. */
