@@ -86,6 +86,8 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * Seconds of grace that a deletion starts with; 0 or undefined: deleted at once. `requested` is the client's wish.
    */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
+  /** For a kind that never goes at once: what the first request to delete does to it, which says how it will go. `now` in RFC 3339. */
+  beginDeletion?(object: Draft<T>, now: string): void;
   /** Values for field selectors beyond metadata.name and metadata.namespace. */
   selectableFields?(object: T): Readonly<Record<string, string>>;
   /** Seconds after which the object disappears (Events). */
