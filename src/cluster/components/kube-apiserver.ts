@@ -17,7 +17,7 @@ import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { identityFrom } from './identity.ts';
+import { identityFrom, type TokenTrust } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -42,7 +42,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     );
   const options = optionsFrom(given, environment);
   const auditor = await auditorOf(given, environment);
-  const identity = await identityFrom(given, options.trust.issuers, environment);
+  const identity = await identityFrom(given, tokenTrust(options.trust), environment);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
@@ -76,6 +76,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     encrypted?.close();
     await store.close();
   }
+}
+
+function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
+  return { issuers, apiAudiences };
 }
 
 /** Loaded only by those who encrypt. */
