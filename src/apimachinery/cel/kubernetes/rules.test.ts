@@ -166,7 +166,7 @@ test('a rule that fails says so in upstream’s words', () => {
     [{ rule: 'self.a < 1', messageExpression: "'a is %d'.format([self.a])" }, '<nil>: Invalid value: a is 2'],
     [{ rule: 'self.a < 1', messageExpression: "' '", message: 'instead' }, '<nil>: Invalid value: instead'],
     [{ rule: 'self.a < 1', messageExpression: "'a\\nb'" }, '<nil>: Invalid value: failed rule: self.a < 1'],
-    [{ rule: 'self.a < 1', reason: 'FieldValueForbidden' }, ': Forbidden: failed rule: self.a < 1'],
+    [{ rule: 'self.a < 1', reason: 'FieldValueForbidden' }, '<nil>: Forbidden: failed rule: self.a < 1'],
     [
       { rule: 'self.a < 1', reason: 'FieldValueRequired', fieldPath: '.spec.x' },
       'spec.x: Required value: failed rule: self.a < 1',
