@@ -37,6 +37,8 @@ export interface PipelineOptions {
   readonly authorizer: () => Authorizer;
   /** Absent: nothing is audited. */
   readonly auditor?: Auditor | undefined;
+  /** Whoever serves this path in this server's stead; undefined: nobody. */
+  remoteHandler(path: string): Handler | undefined;
   readonly resourceHandler: Handler;
   /** Whoever serves a path that is no resource; undefined: nobody. */
   pathHandler(path: string): Handler | undefined;
@@ -89,7 +91,7 @@ async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: n
   const user = request.user ?? (await authenticated(options, serving));
   const trail = await auditor?.begin({ ...serving, user });
   // The request is the pipeline's own until it is answered.
-  Object.assign(request, { user, audit: trail, yamlThread: options.yamlThread });
+  Object.assign(request, { user, audit: trail, auditID: serving.auditID, yamlThread: options.yamlThread });
   const admitted = admit(options, serving, { user, waitLimitMs });
   if (!auditor || !trail) return admitted;
   const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));
@@ -158,7 +160,10 @@ async function authorize(
   if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 
-function handlerOf({ resources, resourceHandler, pathHandler }: PipelineOptions, info: RequestInfo): Handler {
+function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {
+  const { resources, resourceHandler, pathHandler } = options;
+  const remote = options.remoteHandler(info.path);
+  if (remote) return remote;
   if (info.isResource && resources.hasVersion(info.group, info.version)) return resourceHandler;
   return pathHandler(info.path) ?? notFoundPage;
 }
