@@ -106,6 +106,11 @@ function nextStep(
   nowMs: number,
 ): 'remove' | 'nothing' | KubeObject {
   const next = draft(object) as Draft<KubeObject>;
+  if (kind.behaviour.beginDeletion && !object.metadata.deletionTimestamp) {
+    next.metadata.deletionTimestamp = formatTime(nowMs);
+    kind.behaviour.beginDeletion(next, formatTime(nowMs));
+    return next;
+  }
   const finalizersChanged = setCollectorFinalizers(kind, next, options);
   if (kind.name === 'namespaces') return namespaceStep(next, object, nowMs);
   const grace = gracefulStep(kind, next, options, nowMs);
