@@ -242,22 +242,36 @@ export class Codec {
 }
 
 /**
- * Reads a body of a kind outside the tables: the plain value, and its repeated keys in the words of field validation. Throws
- * `BadRequest` when the text is no JSON (or YAML) object.
+ * Reads a body of a kind outside the tables: the plain value, what it says it is, and its repeated keys in the words of field validation.
+ * Throws `BadRequest` when the text is no JSON (or YAML) object.
  */
 export function decodeUntyped(
   body: Uint8Array | string,
-  options: { readonly kind: string } & Pick<DecodeRequest, 'format' | 'yaml'>,
-): { readonly object: Record<string, unknown>; readonly strictErrors: readonly string[] } {
+  options: {
+    readonly kind: string;
+    /** Whether a body without a kind is refused. */
+    readonly needsKind?: boolean;
+  } & Pick<DecodeRequest, 'format' | 'yaml'>,
+): {
+  readonly object: Record<string, unknown>;
+  readonly stated: GroupVersionKind;
+  readonly strictErrors: readonly string[];
+} {
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
   const value = fast?.value ?? exactOf(text, original, options.kind);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) statedKind(value, original, options.kind);
+  const stated = statedKind(value, original, options.kind);
+  if (options.needsKind && stated.kind === '')
+    throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);
   const repeated = fast && countKeys(value) === fast.keys ? [] : duplicateFields(parseExact(text));
-  return { object: value as Record<string, unknown>, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
+  return {
+    object: value as Record<string, unknown>,
+    stated,
+    strictErrors: [...(yaml?.strictErrors ?? []), ...repeated],
+  };
 }
 
 const yamlErrors = 'yaml: unmarshal errors:\n';
@@ -362,7 +376,7 @@ function convertYaml(
 }
 
 /** For a body whose kind is known, the error of decoding it. */
-function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
+export function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
   return (error) =>
     because(
       error,

@@ -101,7 +101,7 @@ function documentedResources(resources: ServedResources): DocumentedResource[] {
   return [...resources.all()].flatMap(({ row, custom, listKind }): DocumentedResource[] => {
     if (!custom) return [row];
     const { discovered, publishedSchema } = custom;
-    return discovered ? [{ ...discovered, listKind, schema: publishedSchema }] : [];
+    return discovered ? [{ ...discovered, type: undefined, listKind, schema: publishedSchema }] : [];
   });
 }
 

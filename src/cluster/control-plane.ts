@@ -28,7 +28,8 @@ export interface ControlPlaneOptions
     | 'hostname'
     | 'serviceCidrs'
     | 'listen'
-    | 'authorizationModes'
+    | 'authorizers'
+    | 'authentication'
     | 'requestTimeoutMs'
   > {
   readonly store: ApiStore;
@@ -93,7 +94,7 @@ const frontProxyClient = 'front-proxy-client';
 const frontProxyHeaders = {
   allowedNames: [frontProxyClient],
   usernameHeaders: ['X-Remote-User'],
-  uidHeaders: [],
+  uidHeaders: ['X-Remote-Uid'],
   groupHeaders: ['X-Remote-Group'],
   extraHeaderPrefixes: ['X-Remote-Extra-'],
 } as const;
@@ -137,7 +138,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       clientCaPem: pki.authority.certificatePem,
       serving: serving(),
       tokens,
-      issuer: serviceAccountIssuer,
+      issuers: [serviceAccountIssuer],
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });

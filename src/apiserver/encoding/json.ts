@@ -2,8 +2,10 @@
  * The codec of the built-in kinds, as the API server uses it. The memo holds compiled decoders and encoders of immutable tables, so
  * sharing it between all API servers of a process changes nothing but the time they take.
  */
+
 import { builtinSchema } from '../../api/schema.ts';
 import { Codec } from '../../apimachinery/codec.ts';
+import { once } from '../../base/once.ts';
 
 export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
 
@@ -15,12 +17,4 @@ export function encodeAny(object: unknown): Buffer {
   return Buffer.from(
     known ? codec.encodeCanonical({ apiVersion, kind, ...(object as object) }) : JSON.stringify(object),
   );
-}
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
 }

@@ -94,7 +94,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const fields: Readonly<Record<string, string>> = {
   annotations: 'Free-form notes for tools and people; not used for selection.',
-  apiVersion: 'Group and version of the schema this object is written in.',
+  apiVersion: 'APIVersion defines the group and version of the schema this object is written in.',
   kind: 'Which kind of object this is, in CamelCase.',
   metadata: 'Name, labels and other things all objects have.',
   items: 'The objects of the list.',
@@ -107,7 +107,7 @@ const fields: Readonly<Record<string, string>> = {
   resourceVersion: 'Changes with every write. Clients must treat it as opaque.',
   generation: 'Goes up with every change of what is wanted.',
   observedGeneration: 'The generation this status describes.',
-  creationTimestamp: 'When the object was created.',
+  creationTimestamp: 'CreationTimestamp is a timestamp: when the object was created.',
   deletionTimestamp: 'When the object will be, or should have been, gone.',
   finalizers: 'Who has something left to do before the object may vanish.',
   ownerReferences: 'The objects this one depends on: it is deleted when they all are gone.',

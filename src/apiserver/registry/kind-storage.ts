@@ -4,11 +4,11 @@
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import type { Store } from '../../storage/store.ts';
 import type { StoredKind } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
+import type { SourceStore } from '../watch-cache/source.ts';
 
 export type WriteResult =
   | { readonly ok: true; readonly entry: CacheEntry }
@@ -46,7 +46,7 @@ export interface KindStorage {
 
 export interface KindStorageOptions<V> {
   readonly kind: StoredKind;
-  readonly store: Store<V>;
+  readonly store: SourceStore<V>;
   readonly form: ObjectForm<V>;
   readonly cache: ResourceCache<V>;
   /** Overrides the kind's own. */

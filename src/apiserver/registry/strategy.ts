@@ -63,6 +63,8 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
+export type UpdateValidation = UpdateScope & Pick<StrategyContext, 'warn'>;
+
 export function prepareForUpdate(
   kind: StoredKind,
   object: Draft<KubeObject>,
@@ -87,7 +89,7 @@ function prepareWholeUpdate(
   context: StrategyContext,
 ): void {
   if (kind.keepsStatus) copyField(object, previous, 'status');
-  if (countsGeneration(kind) && contentDiffers(object, previous)) {
+  if (countsGeneration(kind) && contentDiffers(kind, object, previous)) {
     object.metadata.generation = (previous.metadata.generation ?? 0) + 1;
   }
   kind.behaviour.prepareForUpdate?.(object, previous, context);
@@ -121,12 +123,17 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
 }
 
 /** Throws 422 with all errors. */
-export function validateUpdate(kind: StoredKind, object: KubeObject, previous: KubeObject, scope: UpdateScope): void {
+export function validateUpdate(
+  kind: StoredKind,
+  object: KubeObject,
+  previous: KubeObject,
+  context: UpdateValidation,
+): void {
   const { behaviour } = kind;
   const own =
-    scope.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[scope.subresource]?.validateUpdate?.(object, previous) ?? []);
+    context.subresource === ''
+      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
+      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
 }
 
@@ -141,9 +148,11 @@ function sameError(a: FieldError, b: FieldError): boolean {
   return a.type === b.type && a.field === b.field && a.detail === b.detail;
 }
 
-function contentDiffers(object: KubeObject, previous: KubeObject): boolean {
+function contentDiffers(kind: StoredKind, object: KubeObject, previous: KubeObject): boolean {
   const fields = new Set([...Object.keys(object), ...Object.keys(previous)]);
-  for (const field of ['kind', 'apiVersion', 'metadata', 'status']) fields.delete(field);
+  for (const field of ['kind', 'apiVersion', 'metadata']) fields.delete(field);
+  // To a custom resource without that subresource, status is a field like any other.
+  if (!kind.custom || kind.keepsStatus) fields.delete('status');
   for (const field of fields) {
     if (!semanticallyEqual((object as unknown as Fields)[field], (previous as unknown as Fields)[field])) return true;
   }
