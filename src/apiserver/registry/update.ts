@@ -166,8 +166,9 @@ async function attemptUpdate(
   let kept = false;
   try {
     if (kind.namespaced) next.metadata.namespace ??= info.namespace;
-    prepareForUpdate(kind, next, previous, { ...strategyContext(operation), subresource });
-    validateUpdate(kind, next, previous, { subresource });
+    const scope = { ...strategyContext(operation), subresource };
+    prepareForUpdate(kind, next, previous, scope);
+    validateUpdate(kind, next, previous, scope);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     delete next.metadata.resourceVersion;
