@@ -65,6 +65,8 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
+export type UpdateValidation = UpdateScope & Pick<StrategyContext, 'warn'>;
+
 export function prepareForUpdate(
   kind: StoredKind,
   object: Draft<KubeObject>,
@@ -127,16 +129,16 @@ export function validateUpdate(
   kind: StoredKind,
   object: KubeObject,
   previous: KubeObject,
-  scope: UpdateScope & StrategyContext,
+  context: UpdateValidation & StrategyContext,
 ): void {
   const { behaviour } = kind;
   const own =
-    scope.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[scope.subresource]?.validateUpdate?.(object, previous) ?? []);
+    context.subresource === ''
+      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
+      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
-  const name = scope.subresource === '' ? kind.name : `${kind.name}/${scope.subresource}`;
-  for (const warning of warningsAbout(name, object, previous)) scope.warn(warning);
+  const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
+  for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {

@@ -166,9 +166,9 @@ async function attemptUpdate(
   let kept = false;
   try {
     if (kind.namespaced) next.metadata.namespace ??= info.namespace;
-    const scope = { ...strategyContext(operation), subresource };
-    prepareForUpdate(kind, next, previous, scope);
-    validateUpdate(kind, next, previous, scope);
+    const context = { ...strategyContext(operation), subresource };
+    prepareForUpdate(kind, next, previous, context);
+    validateUpdate(kind, next, previous, context);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     delete next.metadata.resourceVersion;

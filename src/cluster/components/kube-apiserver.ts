@@ -4,7 +4,6 @@
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
-import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
@@ -18,6 +17,7 @@ import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
+import { identityFrom } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -42,6 +42,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     );
   const options = optionsFrom(given, environment);
   const auditor = await auditorOf(given, environment);
+  const identity = await identityFrom(given, options.trust.issuers, environment);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
@@ -51,7 +52,15 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   try {
     encrypted = await encryptionOf(given, store, environment);
     const apiStore = encrypted?.store ?? ({ kind: 'bytes', store } as const);
-    const server = await startApiServer({ ...options, auditor, store: apiStore, clock, random, log });
+    const server = await startApiServer({
+      ...options,
+      ...identity.settings,
+      auditor,
+      store: apiStore,
+      clock,
+      random,
+      log,
+    });
     if (encrypted) server.server.registerHealthCheck(encrypted.healthCheck);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
@@ -63,6 +72,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     throw listenProblem(error);
   } finally {
     await auditor?.close();
+    identity.close();
     encrypted?.close();
     await store.close();
   }
@@ -116,10 +126,10 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
     advertiseAddress,
     serviceCidrs,
     nodePortRange: portRange(given.text('service-node-port-range')),
-    authorizationModes: modesFrom(given),
-    anonymous: given.flag('anonymous-auth'),
-    tokenFile: given.optionalText('token-auth-file'),
-    bootstrapTokens: given.flag('enable-bootstrap-token-auth'),
+    tokenRequests: {
+      maxExpirationSeconds: given.milliseconds('service-account-max-token-expiration') / 1000,
+      extendExpiration: given.flag('service-account-extend-token-expiration'),
+    },
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
@@ -190,6 +200,7 @@ function trustFrom(
     environment,
   );
   const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
+  const apiAudiences = given.list('api-audiences');
   const keyFile = given.optionalText('service-account-signing-key-file');
   if (keyFile === undefined) log.warn('no --service-account-signing-key-file: tokens end with this process');
   const tokens = createTokenSigner({
@@ -206,7 +217,8 @@ function trustFrom(
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
     serving: { certificatePem: certificate, keyPem: key },
     tokens,
-    issuer,
+    issuers: [issuer, ...otherIssuers],
+    ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
     requestHeader: requestHeaderFrom(given),
   };
 }
@@ -223,13 +235,6 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
     groupHeaders: given.list('requestheader-group-headers'),
     extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
-}
-
-function modesFrom(given: GivenFlags): readonly AuthorizationMode[] {
-  const asked = given.list('authorization-mode');
-  const unknown = asked.filter((mode) => !(authorizationModes as readonly string[]).includes(mode));
-  if (unknown.length > 0) throw new FlagError(`authorization-mode ${JSON.stringify(unknown[0])} is not a valid mode`);
-  return asked.length === 0 ? ['AlwaysAllow'] : (asked as readonly AuthorizationMode[]);
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {
