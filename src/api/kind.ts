@@ -44,8 +44,10 @@ export interface RowCondition {
 export interface SubresourceStrategy<T> {
   /** After the generic part: on `status` everything but metadata and status is kept from `previous`. */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
-  validateUpdate?(object: T, previous: T): readonly FieldError[];
+  validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
 }
+
+export type ValidationContext = Pick<StrategyContext, 'warn'>;
 
 export interface KindBehaviour<T extends KubeObject = KubeObject> {
   readonly resource: ResourceType<T>;
@@ -59,9 +61,9 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
   validate?(object: T): readonly FieldError[];
   /**
    * All errors at once of an update, those that creation would find included: it is called in the stead of `validate`. A kind
-   * without it is validated by `validate` on updates too. Subresources have their own.
+   * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.
    */
-  validateUpdate?(object: T, previous: T): readonly FieldError[];
+  validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */

@@ -28,6 +28,7 @@ import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.t
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import { loopbackUser } from './loopback-user.ts';
+import { IdentityStatistics } from './metrics/identity-statistics.ts';
 import type { MetricsSource } from './metrics/metrics-page.ts';
 import { RequestStatistics } from './metrics/request-observer.ts';
 import { createPipeline } from './pipeline.ts';
@@ -88,6 +89,8 @@ export interface ApiServerOptions {
   readonly auditor?: Auditor | undefined;
   /** What `componentstatuses` tells besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
+  /** What is counted about who asks and what they may, where others count too. */
+  readonly identity?: IdentityStatistics | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -200,6 +203,7 @@ class Server implements ApiServer {
     ]);
     this.#flowControl = inFlightControl(options.inFlight);
     const statistics = new RequestStatistics(clock);
+    const { identity = new IdentityStatistics() } = options;
     const dispatch: Handler = createDispatcher({
       resources: this.resources,
       environment: this.#environment,
@@ -216,6 +220,14 @@ class Server implements ApiServer {
       yamlThread: this.#yamlThread,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
+      impersonate: onFirstCall(async () => {
+        const { Impersonation } = await import('./authentication/impersonation.ts');
+        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
+        const statistics = identity.impersonation;
+        const impersonation = new Impersonation({ authorizer: () => authorizer, clock, statistics, constrained });
+        return (request, info, user) => impersonation.of(request, info, user);
+      }),
+      identity,
       auditor: options.auditor,
       clock,
       random: options.random ?? systemRandom,
@@ -237,6 +249,7 @@ class Server implements ApiServer {
     const metrics: MetricsSource = {
       requests: statistics,
       admission: admissionStatistics,
+      identity,
       health: this.#health.statistics,
       resources: this.resources,
       flowControl: () => this.#flowControl,

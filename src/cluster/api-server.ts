@@ -8,7 +8,7 @@ import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
 import type { Auditor } from '../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
-import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
+import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
@@ -21,9 +21,11 @@ import {
   loopbackUser,
   startHttpServer,
 } from '../apiserver/index.ts';
+import { IdentityStatistics } from '../apiserver/metrics/identity-statistics.ts';
 import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-connections.ts';
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
+import type { TokenRequestOptions } from '../apiserver/reviews/token-request.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
 import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
@@ -42,11 +44,18 @@ export interface ApiServerTrust {
   readonly clientCaPem: string;
   readonly serving: CertifiedKey;
   readonly tokens: TokenSigner;
-  /** `--service-account-issuer`. */
-  readonly issuer: string;
+  /** `--service-account-issuer`: the first one signs, all are accepted. */
+  readonly issuers: readonly [string, ...string[]];
+  /** `--api-audiences`; default: the issuers. */
+  readonly apiAudiences?: readonly string[] | undefined;
   /** Proxies that tell by headers who is asking; absent: none is believed. */
   readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
+
+export type AuthenticationSettings = Pick<
+  AuthenticationOptions,
+  'anonymous' | 'tokenFile' | 'bootstrapTokens' | 'remoteTokens' | 'serviceAccountLookup'
+>;
 
 export interface ComposedApiServerOptions {
   readonly store: ApiStore;
@@ -59,10 +68,12 @@ export interface ComposedApiServerOptions {
   readonly advertiseAddress?: string | undefined;
   readonly serviceCidrs: readonly string[];
   readonly nodePortRange?: PortRange | undefined;
-  readonly authorizationModes?: readonly AuthorizationMode[] | undefined;
-  readonly anonymous?: boolean | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly bootstrapTokens?: boolean | undefined;
+  /** Default: `Node`, then `RBAC`. */
+  readonly authorizers?: (() => readonly ChainedAuthorizer[]) | undefined;
+  readonly authentication?: AuthenticationSettings | undefined;
+  readonly tokenRequests?: Pick<TokenRequestOptions, 'maxExpirationSeconds' | 'extendExpiration'> | undefined;
+  /** Where those who give the settings above count too; shown by `/metrics`. */
+  readonly identity?: IdentityStatistics | undefined;
   readonly runtimeConfig?: Readonly<Record<string, boolean>> | undefined;
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   readonly enableAdmission?: readonly string[] | undefined;
@@ -221,9 +232,14 @@ async function startFlowControl(server: ApiServer, options: RunningOptions): Pro
   server.useFlowControl(control);
 }
 
+const defaultChain = chainOf(['Node', 'RBAC']);
+
 function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {
-  const { clock, random, log, trust } = options;
+  const { clock, random, log, trust, identity = new IdentityStatistics() } = options;
+  const { issuers, apiAudiences = issuers } = trust;
+  const { authorizers: chain = () => defaultChain } = options;
   return createApiServer({
+    identity,
     store: options.store,
     clock,
     random,
@@ -256,13 +272,13 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clientCa: () => trust.clientCaPem,
         requestHeader: trust.requestHeader,
         tokenSigner: trust.tokens,
-        issuers: [trust.issuer],
-        apiAudiences: [trust.issuer],
-        bootstrapTokens: options.bootstrapTokens ?? true,
-        anonymous: options.anonymous,
-        tokenFile: options.tokenFile,
+        issuers,
+        apiAudiences,
+        bootstrapTokens: true,
+        statistics: identity,
+        ...options.authentication,
       });
-      const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
+      const authorization = createAuthorization({ chain, informers, decisions: identity.decisions });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
         context: { client, informers, clock, random, log, authorizer, signal, resources },
@@ -278,7 +294,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         userRules,
         clock,
         admission: () => admission,
-        tokenRequest: { client, random, signer: trust.tokens, apiAudiences: [trust.issuer] },
+        tokenRequest: { client, random, signer: trust.tokens, apiAudiences, ...options.tokenRequests },
       });
       const proxies = nodeProxyHandlers({
         client,

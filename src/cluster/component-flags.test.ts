@@ -3,15 +3,24 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { chainOf } from '../apiserver/authorization/authorization.ts';
 import { silentLog } from '../base/log.ts';
 import { seededRandom } from '../base/random.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { CommandError } from './command-error.ts';
 import { configureComponents } from './component-flags.ts';
+import { thisMachine } from './machine.ts';
 import type { ComponentFlags } from './up-settings.ts';
 
 const configure = (flags: ComponentFlags) =>
-  configureComponents(flags, { clock: new FakeClock(), random: seededRandom(1), log: silentLog });
+  configureComponents(flags, {
+    clock: new FakeClock(),
+    random: seededRandom(1),
+    log: silentLog,
+    machine: thisMachine(),
+    signal: new AbortController().signal,
+    started() {},
+  });
 
 test('a component without flags is left as it is', async () => {
   assert.deepEqual(await configure({}), { apiServer: undefined, controllerManager: undefined, scheduler: undefined });
@@ -33,8 +42,8 @@ test('flags reach their components, lists add up, and dashes may be written', as
 test('what a user asks for keeps the ways of coracle up: Node and RBAC decide, bootstrap tokens are known', async () => {
   const { apiServer } = await configure({ 'kube-apiserver': ['event-ttl=5m'] });
   assert.equal(apiServer?.options.eventTtlSeconds, 300);
-  assert.deepEqual(apiServer?.options.authorizationModes, ['Node', 'RBAC']);
-  assert.equal(apiServer?.options.bootstrapTokens, true);
+  assert.deepEqual(apiServer?.options.authorizers?.(), chainOf(['Node', 'RBAC']));
+  assert.equal(apiServer?.options.authentication?.bootstrapTokens, true);
   await apiServer?.[Symbol.asyncDispose]();
 });
 

@@ -12,6 +12,7 @@ import { GivenFlags } from './components/given-flags.ts';
 import { type ConfiguredApiServer, configureApiServer, kubeApiServer } from './components/kube-apiserver.ts';
 import { kubeControllerManager, tunedControllers } from './components/kube-controller-manager.ts';
 import { kubeScheduler, schedulerSettings } from './components/kube-scheduler.ts';
+import { serviceAccountIssuer } from './control-plane.ts';
 import type { ComponentFlags } from './up-settings.ts';
 
 export interface ConfiguredComponents {
@@ -44,7 +45,7 @@ const decidedByUp: Readonly<Record<keyof ComponentFlags, RegExp>> = {
 /** Throws a `CommandError` about the first flag that cannot be. */
 export async function configureComponents(
   flags: ComponentFlags,
-  environment: Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>,
+  environment: ComponentEnvironment,
 ): Promise<ConfiguredComponents> {
   const controllerManager = await read('kube-controller-manager', flags, kubeControllerManager.flags, tunedControllers);
   const scheduler = await read(
@@ -54,7 +55,7 @@ export async function configureComponents(
     (given) => schedulerSettings(given).scheduler,
   );
   // Last, for it alone holds files open.
-  const configure = (given: GivenFlags) => configureApiServer(given, environment);
+  const configure = (given: GivenFlags) => configureApiServer(given, environment, [serviceAccountIssuer]);
   const apiServer = await read('kube-apiserver', flags, kubeApiServer.flags, configure);
   return { apiServer, controllerManager, scheduler };
 }

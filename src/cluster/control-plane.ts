@@ -30,7 +30,8 @@ export interface ControlPlaneOptions
     | 'hostname'
     | 'serviceCidrs'
     | 'listen'
-    | 'authorizationModes'
+    | 'authorizers'
+    | 'authentication'
     | 'requestTimeoutMs'
   > {
   readonly store: ApiStore;
@@ -96,7 +97,7 @@ const kubeletClient = ['apiserver-kubelet-client', 'kube-apiserver-kubelet-clien
 const frontProxyHeaders = {
   allowedNames: ['front-proxy-client'],
   usernameHeaders: ['X-Remote-User'],
-  uidHeaders: [],
+  uidHeaders: ['X-Remote-Uid'],
   groupHeaders: ['X-Remote-Group'],
   extraHeaderPrefixes: ['X-Remote-Extra-'],
 } as const;
@@ -135,7 +136,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       clientCaPem: pki.authority.certificatePem,
       serving: serving(),
       tokens,
-      issuer: serviceAccountIssuer,
+      issuers: [serviceAccountIssuer],
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });

@@ -96,7 +96,7 @@ class Cluster implements StartedCluster {
 
   async start(signal: AbortSignal): Promise<void> {
     const { machine, clock, report, random } = this.#surroundings;
-    const place = await this.#prepare();
+    const place = await this.#prepare(signal);
     signal.throwIfAborted();
     const { directory, settings, remembered } = place;
     this.#directory = directory;
@@ -133,7 +133,7 @@ class Cluster implements StartedCluster {
   }
 
   /** Everything that can be refused. */
-  async #prepare(): Promise<Place> {
+  async #prepare(signal: AbortSignal): Promise<Place> {
     const options = this.#options;
     const { machine } = this.#surroundings;
     const directory = openDataDirectory(options.dataDir ?? defaultDataDirectory(machine));
@@ -149,15 +149,18 @@ class Cluster implements StartedCluster {
     await this.#install(settings);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
-    const configured = await this.#configure(settings, log);
+    const configured = await this.#configure(settings, { log, signal });
     return { directory, settings, remembered, nodeIp, log, configured };
   }
 
-  async #configure({ componentFlags }: ClusterSettings, log: Log): Promise<ConfiguredComponents | undefined> {
+  async #configure(
+    { componentFlags }: ClusterSettings,
+    { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+  ): Promise<ConfiguredComponents | undefined> {
     if (componentFlags === undefined) return undefined;
-    const { clock, random } = this.#surroundings;
+    const { clock, random, machine } = this.#surroundings;
     const { configureComponents } = await import('./component-flags.ts');
-    const configured = await configureComponents(componentFlags, { clock, random, log });
+    const configured = await configureComponents(componentFlags, { clock, random, log, machine, signal, started() {} });
     if (configured.apiServer) this.#started.use(configured.apiServer);
     return configured;
   }

@@ -6,7 +6,15 @@
 import { isObject } from '../patch/merge-patch.ts';
 import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
 import { elementText } from './path-element.ts';
-import { elementOf, elementOrNone, type ListShape, type ScalarKind, type Shape } from './shape.ts';
+import {
+  elementOf,
+  elementOrNone,
+  type ListShape,
+  type ScalarKind,
+  type Shape,
+  type StructShape,
+  shapeOfField,
+} from './shape.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,7 +31,7 @@ export function configurationErrors(shape: Shape, value: unknown, path = ''): st
     case 'map': {
       if (!isObject(value)) return problem(`expected map, got &{${goValue(value)}}`);
       return Object.entries(value).flatMap(([key, field]) => {
-        const below = shape.form === 'map' ? shape.values : shape.byName.get(key)?.shape;
+        const below = shape.form === 'map' ? shape.values : shapeOfField(shape, key);
         if (below) return configurationErrors(below, field, `${path}.${key}`);
         return [`${path}.${key}: field not declared in schema`];
       });
@@ -81,7 +89,7 @@ export function fieldsOf(shape: Shape, value: unknown): FieldSet | undefined {
   switch (shape.form) {
     case 'struct':
       if (shape.atomic) return leaf;
-      return isObject(value) ? fieldsOfMap(value, (key) => shape.byName.get(key)?.shape) : undefined;
+      return isObject(value) ? fieldsOfStruct(shape, value) : undefined;
     case 'map':
       if (shape.atomic) return leaf;
       return isObject(value) ? fieldsOfEntries(shape.values, value) : undefined;
@@ -95,14 +103,16 @@ export function fieldsOf(shape: Shape, value: unknown): FieldSet | undefined {
   }
 }
 
-function fieldsOfMap(value: JsonObject, shapeOf: (key: string) => Shape | undefined): FieldSet | undefined {
+function fieldsOfStruct(struct: StructShape, value: JsonObject): FieldSet | undefined {
   const children: Record<string, FieldSet> = {};
   for (const key of Object.keys(value)) {
     const field = value[key];
-    const shape = shapeOf(key);
+    const shape = shapeOfField(struct, key);
     if (field === undefined || !shape) continue;
     const node = isNothing(field) ? leaf : fieldsOf(shape, field);
-    if (node !== undefined) children[`f:${key}`] = node;
+    // What is not declared is said by being there, as a key of a map is.
+    if (!struct.byName.has(key)) children[`f:${key}`] = asMember(node);
+    else if (node !== undefined) children[`f:${key}`] = node;
   }
   return finished(children, false);
 }

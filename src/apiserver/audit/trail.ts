@@ -23,7 +23,8 @@ export interface AuditTrail {
   /** Whether requests' objects are told of, so that nobody encodes what is not. */
   readonly tellsRequest: boolean;
   readonly tellsResponse: boolean;
-  impersonated(user: UserInfo): void;
+  /** `constraint`: the narrower right that allowed it, if there was one. */
+  impersonated(user: UserInfo, constraint?: string): void;
   /** The decoded object of a create or an update, in the version of the request. */
   requestObject(object: unknown): void;
   /** A patch as it came. */
@@ -48,6 +49,7 @@ export class RequestTrail implements AuditTrail {
   readonly #parts: TrailParts;
   readonly #annotations: Record<string, string> = {};
   #impersonatedUser: AuditUser | undefined;
+  #authenticationMetadata: AuditEvent['authenticationMetadata'];
   #objectRef: AuditObjectReference | undefined;
   #requestObject: string | undefined;
   #responseStatus: Partial<Status> | undefined;
@@ -66,8 +68,9 @@ export class RequestTrail implements AuditTrail {
     return this.#tells('RequestResponse');
   }
 
-  impersonated(user: UserInfo): void {
+  impersonated(user: UserInfo, constraint = ''): void {
     this.#impersonatedUser = userOf(user);
+    if (constraint !== '') this.#authenticationMetadata = { impersonationConstraint: constraint };
   }
 
   requestObject(object: unknown): void {
@@ -126,6 +129,7 @@ export class RequestTrail implements AuditTrail {
       verb: info.verb,
       user: userOf(user),
       impersonatedUser: this.#impersonatedUser,
+      authenticationMetadata: this.#authenticationMetadata,
       sourceIPs: sourceIps(request),
       userAgent:
         userAgent.length > longestUserAgent ? `${userAgent.slice(0, longestUserAgent)}...TRUNCATED` : userAgent,

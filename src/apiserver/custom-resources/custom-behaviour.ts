@@ -3,7 +3,7 @@
  * says it is, the schema, scale, embedded objects, lists that are sets or maps, and last the rules in CEL, which are not run on what is
  * broken already.
  */
-import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
+import type { KindBehaviour, StrategyContext, ValidationContext } from '../../api/kind.ts';
 import { validateEmbeddedMetadata } from '../../api/metadata-validation.ts';
 import { suppressedRules } from '../../apimachinery/cel/kubernetes/rules.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
@@ -41,18 +41,18 @@ export function customBehaviour(row: ResourceRow, version: CustomVersion): KindB
       errors.push(...validateEmbedded(version, object), ...validateListTypes(object, version.schema));
       return withRules(version, errors, object);
     },
-    validateUpdate(object, previous) {
+    validateUpdate(object, previous, context) {
       const wrong = validateTypeMeta(row, object);
       if (wrong.length > 0) return wrong;
       const errors = version.validator.validate(object, { previous });
       if (scale) errors.push(...validateScaleFields(scale, object));
       errors.push(...validateEmbedded(version, object), ...newRepetitions(version, object, previous));
-      return withRules(version, errors, object, previous);
+      return withRules(version, errors, object, { previous, context });
     },
     subresources: {
       status: {
         prepareForUpdate: keepAllButStatus,
-        validateUpdate(object, previous) {
+        validateUpdate(object, previous, context) {
           const wrong = validateTypeMeta(row, object);
           if (wrong.length > 0) return wrong;
           const { status } = object as KubeObject & { readonly status?: unknown };
@@ -63,7 +63,7 @@ export function customBehaviour(row: ResourceRow, version: CustomVersion): KindB
               : (version.statusValidator?.validate(status, { at: path('status'), previous: before }) ?? []);
           if (scale) errors.push(...validateScaleStatus(scale, object));
           errors.push(...newRepetitions(version, object, previous));
-          return withRules(version, errors, object, previous);
+          return withRules(version, errors, object, { previous, context });
         },
       },
     },
@@ -89,18 +89,26 @@ function validateEmbedded({ schema }: CustomVersion, object: KubeObject): FieldE
   return customObjects().validateEmbedded(object, schema, { validateMetadata: validateEmbeddedMetadata });
 }
 
-/** The errors so far and those of the rules, which are not run on what is broken already. */
+interface RuledUpdate {
+  readonly previous: KubeObject;
+  readonly context: ValidationContext | undefined;
+}
+
+/**
+ * The errors so far and those of the rules, which are not run on what is broken already. What was so before and is left as it was is
+ * only warned of.
+ */
 function withRules(
   { rules }: CustomVersion,
   errors: readonly FieldError[],
   object: KubeObject,
-  previous?: KubeObject,
+  update?: RuledUpdate,
 ): FieldError[] {
   const suppressed = suppressedRules(errors);
   if (suppressed) return [...errors, suppressed];
-  const broken = rules.validate(object, previous ? { previous } : {}).errors;
-  // What concerns the object as a whole has no path, and upstream prints Go's word for that.
-  return [...errors, ...broken.map((error) => (error.field === '' ? { ...error, field: '<nil>' } : error))];
+  const verdict = rules.validate(object, update ? { previous: update.previous } : {});
+  for (const warning of verdict.warnings) update?.context?.warn(warning);
+  return [...errors, ...verdict.errors];
 }
 
 /** What was repeated already may stay. */

@@ -63,6 +63,8 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
+export type UpdateValidation = UpdateScope & Pick<StrategyContext, 'warn'>;
+
 export function prepareForUpdate(
   kind: StoredKind,
   object: Draft<KubeObject>,
@@ -121,12 +123,17 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
 }
 
 /** Throws 422 with all errors. */
-export function validateUpdate(kind: StoredKind, object: KubeObject, previous: KubeObject, scope: UpdateScope): void {
+export function validateUpdate(
+  kind: StoredKind,
+  object: KubeObject,
+  previous: KubeObject,
+  context: UpdateValidation,
+): void {
   const { behaviour } = kind;
   const own =
-    scope.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[scope.subresource]?.validateUpdate?.(object, previous) ?? []);
+    context.subresource === ''
+      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
+      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
 }
 

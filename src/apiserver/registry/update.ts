@@ -166,8 +166,9 @@ async function attemptUpdate(
   let kept = false;
   try {
     if (kind.namespaced) next.metadata.namespace ??= info.namespace;
-    prepareForUpdate(kind, next, previous, { ...strategyContext(operation), subresource });
-    validateUpdate(kind, next, previous, { subresource });
+    const context = { ...strategyContext(operation), subresource };
+    prepareForUpdate(kind, next, previous, context);
+    validateUpdate(kind, next, previous, context);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     delete next.metadata.resourceVersion;

@@ -10,7 +10,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
 import { AdmissionChain } from '../admission/chain.ts';
 import { createAuthentication } from '../authentication/authentication.ts';
-import { createAuthorization } from '../authorization/authorization.ts';
+import { chainOf, createAuthorization } from '../authorization/authorization.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
 import { reviewHandlers } from './reviews.ts';
 
@@ -36,7 +36,8 @@ function setUp(options: { readonly maxExpirationSeconds?: number } = {}) {
     spec: { containers: [], serviceAccountName: 'bot', nodeName: 'n1' },
   });
   cluster.add(nodes, { metadata: { name: 'n1', uid: 'node-uid' }, spec: {} });
-  const { authorizer, userRules } = createAuthorization({ modes: ['RBAC'], informers });
+  const chain = chainOf(['RBAC']);
+  const { authorizer, userRules } = createAuthorization({ chain: () => chain, informers });
   const random = seededRandom(1);
   const signer = createTokenSigner({
     clock,

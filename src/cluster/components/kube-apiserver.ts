@@ -4,7 +4,6 @@
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
-import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import type { ApiServer, ApiStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
@@ -19,6 +18,7 @@ import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
+import { identityFrom } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -42,7 +42,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
   const place = placeFrom(given, environment);
-  await using configured = await configureApiServer(given, environment);
+  await using configured = await configureApiServer(given, environment, place.trust.issuers);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
@@ -74,19 +74,22 @@ export interface ConfiguredApiServer extends AsyncDisposable {
   attach(server: ApiServer): void;
 }
 
-type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
-
-/** Throws a `FlagError` or a `CommandError` for flags or files that are wrong. Ends with what it returns. */
-export async function configureApiServer(given: GivenFlags, environment: Parts): Promise<ConfiguredApiServer> {
+/** Rejects with a `FlagError` or a `CommandError` for flags or files that are wrong. `issuers` are those of service account tokens. */
+export async function configureApiServer(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+  issuers: readonly string[],
+): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
   };
+  const identity = await identityFrom(given, issuers, environment);
   const auditor = await auditorOf(given, environment);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, auditor },
+    options: { ...options, ...identity.settings, auditor },
     async storeOver(store) {
       if (encryption.path === undefined) return { kind: 'bytes', store };
       const { encryptStore } = await import('./encryption.ts');
@@ -98,13 +101,14 @@ export async function configureApiServer(given: GivenFlags, environment: Parts):
     },
     async [Symbol.asyncDispose]() {
       await auditor?.close();
+      identity.close();
       encrypted?.close();
     },
   };
 }
 
 /** Loaded only by those who audit. */
-async function auditorOf(given: GivenFlags, environment: Parts): Promise<Auditor | undefined> {
+async function auditorOf(given: GivenFlags, environment: ComponentEnvironment): Promise<Auditor | undefined> {
   const flagNames = ['audit-policy-file', 'audit-log-path', 'audit-webhook-config-file'];
   if (!flagNames.some((name) => given.isGiven(name))) return undefined;
   const { auditorFrom } = await import('./audit.ts');
@@ -154,10 +158,10 @@ function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place 
 function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
   return {
     nodePortRange: portRange(given.text('service-node-port-range')),
-    authorizationModes: modesFrom(given),
-    anonymous: given.flag('anonymous-auth'),
-    tokenFile: given.optionalText('token-auth-file'),
-    bootstrapTokens: given.flag('enable-bootstrap-token-auth'),
+    tokenRequests: {
+      maxExpirationSeconds: given.milliseconds('service-account-max-token-expiration') / 1000,
+      extendExpiration: given.flag('service-account-extend-token-expiration'),
+    },
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
@@ -220,6 +224,7 @@ function trustFrom(
     environment,
   );
   const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
+  const apiAudiences = given.list('api-audiences');
   const keyFile = given.optionalText('service-account-signing-key-file');
   if (keyFile === undefined) log.warn('no --service-account-signing-key-file: tokens end with this process');
   const tokens = createTokenSigner({
@@ -236,7 +241,8 @@ function trustFrom(
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
     serving: { certificatePem: certificate, keyPem: key },
     tokens,
-    issuer,
+    issuers: [issuer, ...otherIssuers],
+    ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
     requestHeader: requestHeaderFrom(given),
   };
 }
@@ -253,13 +259,6 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
     groupHeaders: given.list('requestheader-group-headers'),
     extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
-}
-
-function modesFrom(given: GivenFlags): readonly AuthorizationMode[] {
-  const asked = given.list('authorization-mode');
-  const unknown = asked.filter((mode) => !(authorizationModes as readonly string[]).includes(mode));
-  if (unknown.length > 0) throw new FlagError(`authorization-mode ${JSON.stringify(unknown[0])} is not a valid mode`);
-  return asked.length === 0 ? ['AlwaysAllow'] : (asked as readonly AuthorizationMode[]);
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {
