@@ -126,7 +126,7 @@ function listenProblem(error: unknown): unknown {
 
 type Place = Pick<
   ComposedApiServerOptions,
-  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'hostname' | 'components'
+  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
 >;
 
 function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place {
@@ -149,6 +149,11 @@ function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place 
       ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
       preferredAddressTypes: given.list('kubelet-preferred-address-types'),
       port: given.number('kubelet-port'),
+    },
+    aggregation: {
+      routing: given.flag('enable-aggregator-routing') ? 'endpoints' : 'cluster',
+      rejectRedirects: given.flag('aggregator-reject-forwarding-redirect'),
+      credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
     },
     hostname: environment.machine.nodeName,
     components: localPortChecks(environment.clock),
@@ -190,13 +195,17 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
 }
 
 function kubeletClientFiles(given: GivenFlags) {
-  const certificateFile = given.text('kubelet-client-certificate');
-  const keyFile = given.text('kubelet-client-key');
+  return clientFiles(given, ['kubelet-client-certificate', 'kubelet-client-key']);
+}
+
+/** Asked now and then, so that renewed files are taken; undefined without both flags. */
+function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [string, string]) {
+  const certificateFile = given.text(certificateFlag);
+  const keyFile = given.text(keyFlag);
   if (certificateFile === '' || keyFile === '') return undefined;
-  // Read for each connection, so that renewed files are taken.
   return () => ({
-    certificate: readPem('--kubelet-client-certificate', certificateFile),
-    key: readPem('--kubelet-client-key', keyFile),
+    certificate: readPem(`--${certificateFlag}`, certificateFile),
+    key: readPem(`--${keyFlag}`, keyFile),
   });
 }
 
