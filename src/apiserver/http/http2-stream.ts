@@ -1,5 +1,5 @@
 /** One request over HTTP/2, by the stream interface: the compatible one costs twice as much. */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { ConnectionContext } from './connection.ts';
@@ -64,10 +64,10 @@ async function write(
   stream.once('finish', () => {
     if (!stream.readableEnded && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
   });
-  const { connection, ...others } = headers;
-  const head = { ':status': status, ...others };
+  const head: OutgoingHttpHeaders = { ':status': status, ...headers };
   // HTTP/2 has no such header: the client is told to go with GOAWAY, and what is under way on the connection is finished.
-  if (connection === 'close' || context.sendsAway()) stream.session?.close();
+  if (headers.connection === 'close' || context.sendsAway()) stream.session?.close();
+  if (headers.connection !== undefined) delete head.connection;
   if (headOnly || (body.kind === 'bytes' && body.bytes.length === 0)) {
     if (body.kind === 'watch') body.frames.cancel();
     stream.respond(head, { endStream: true });

@@ -3,7 +3,6 @@
  * what stands there, or created. What it says unknown or wrong, and what others own, is refused.
  */
 import { countKeys } from '../../apimachinery/decode.ts';
-import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import { maxJsonDepth, scanJson } from '../../apimachinery/json-text.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
 import { configurationProblem } from '../../apimachinery/managed-fields/configuration.ts';
@@ -14,7 +13,7 @@ import {
   lastAppliedFields,
   lastAppliedManager,
 } from '../../apimachinery/managed-fields/last-applied.ts';
-import { holdsNothing, type Managers, readManagers } from '../../apimachinery/managed-fields/managers.ts';
+import { holdsNothing, type Managers, storedManagers } from '../../apimachinery/managed-fields/managers.ts';
 import {
   type ApplyOutcome,
   applyOwnership,
@@ -27,7 +26,7 @@ import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { isObject } from '../../apimachinery/patch/merge-patch.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
-import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
+import { badRequest, messageOf, statusError } from '../../apimachinery/status.ts';
 import { forbiddenError } from '../authorization/forbidden.ts';
 import { type YamlConverter, yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
@@ -189,25 +188,17 @@ function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
   return toHub(resource, next);
 }
 
-/** Owners as they are; of an object that nobody has tracked, one who has everything. Throws 500 when they cannot be read. */
+/** Owners as they are; of an object that nobody has tracked, one who has everything. */
 function managersOf(
   operation: Operation,
   standing: KubeObject | undefined,
   kind: OwnedKind,
   live: JsonObject,
 ): Managers {
-  const managers = standedManagers(standing?.metadata.managedFields ?? []);
+  const managers = storedManagers(standing?.metadata.managedFields);
   if (managers.size > 0 || !standing) return managers;
   const writer = { ...writerOf(operation, beforeFirstApply, 'Update') };
   return updateOwnership({ kind, live: {}, next: live, managers, writer, now: operation.environment.nowText() });
-}
-
-function standedManagers(entries: readonly ManagedFieldsEntry[]): Managers {
-  try {
-    return readManagers(entries);
-  } catch (error) {
-    throw internalError(`failed to decode managed fields: ${messageOf(error)}`);
-  }
 }
 
 interface Merging extends Applying {

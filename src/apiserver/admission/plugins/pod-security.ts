@@ -13,7 +13,14 @@ import { allContainers } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { isResource, type PluginContext } from '../plugin-context.ts';
 import type { PodLike } from '../pod-security/pod-view.ts';
-import { isStricter, type LevelVersion, policyOf, policyText, samePolicy } from '../pod-security/policy.ts';
+import {
+  isStricter,
+  type LevelVersion,
+  type Policy,
+  policyOf,
+  policyText,
+  samePolicy,
+} from '../pod-security/policy.ts';
 import { refusal } from '../refusal.ts';
 
 /** By `resource.group`, where the Pod's template is. */
@@ -57,8 +64,21 @@ const harmless: ReadonlySet<string> = new Set([
   'status',
 ]);
 
+const noLabels: Readonly<Record<string, string>> = Object.freeze({});
+
 export function podSecurity(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(namespaces);
+
+  // What labels ask for, by the labels of the informer's objects, which never change.
+  const policies = new WeakMap<object, Policy>();
+  const policyBy = (labels: Readonly<Record<string, string>> = noLabels): Policy => {
+    let policy = policies.get(labels);
+    if (!policy) {
+      policy = policyOf(labels);
+      policies.set(labels, policy);
+    }
+    return policy;
+  };
 
   async function namespaceOf(name: string): Promise<Namespace> {
     try {
@@ -87,7 +107,7 @@ export function podSecurity(context: PluginContext): AdmissionPlugin {
         ? (object as Pod)
         : templates[`${resource.resource}.${resource.group}`]?.(object as WorkloadLike);
       if (!pod) return;
-      const policy = policyOf((await namespaceOf(attributes.namespace)).metadata.labels);
+      const policy = policyBy((await namespaceOf(attributes.namespace)).metadata.labels);
       const found = isPod ? await violations(pod, policy.enforce) : undefined;
       if (found !== undefined)
         throw refusal(attributes, `violates PodSecurity "${policyText(policy.enforce)}": ${found}`);
