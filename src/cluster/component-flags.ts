@@ -42,6 +42,8 @@ const decidedByUp: Readonly<Record<keyof ComponentFlags, RegExp>> = {
     /^(bind-address|secure-port|cert-dir|kubeconfig|master|tls-.*|client-ca-file|leader-elect.*|authentication-.*|authorization-.*|requestheader-.*)$/,
 };
 
+const ownTokens = { issuers: [serviceAccountIssuer], apiAudiences: [serviceAccountIssuer] };
+
 /** Throws a `CommandError` about the first flag that cannot be. */
 export async function configureComponents(
   flags: ComponentFlags,
@@ -55,7 +57,7 @@ export async function configureComponents(
     (given) => schedulerSettings(given).scheduler,
   );
   // Last, for it alone holds files open.
-  const configure = (given: GivenFlags) => configureApiServer(given, environment, [serviceAccountIssuer]);
+  const configure = (given: GivenFlags) => configureApiServer(given, environment, ownTokens);
   const apiServer = await read('kube-apiserver', flags, kubeApiServer.flags, configure);
   return { apiServer, controllerManager, scheduler };
 }

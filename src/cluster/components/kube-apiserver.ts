@@ -18,7 +18,7 @@ import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { identityFrom } from './identity.ts';
+import { identityFrom, type TokenTrust } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -42,7 +42,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
   const place = placeFrom(given, environment);
-  await using configured = await configureApiServer(given, environment, place.trust.issuers);
+  await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
@@ -65,6 +65,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   }
 }
 
+function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
+  return { issuers, apiAudiences };
+}
+
 /** What flags say about any API server, be it alone or one of `coracle up`: everything but its place and whom it trusts. */
 export interface ConfiguredApiServer extends AsyncDisposable {
   readonly options: Partial<ComposedApiServerOptions>;
@@ -74,18 +78,18 @@ export interface ConfiguredApiServer extends AsyncDisposable {
   attach(server: ApiServer): void;
 }
 
-/** Rejects with a `FlagError` or a `CommandError` for flags or files that are wrong. `issuers` are those of service account tokens. */
+/** Rejects with a `FlagError` or a `CommandError` for flags or files that are wrong. `tokens`: of service accounts. */
 export async function configureApiServer(
   given: GivenFlags,
   environment: ComponentEnvironment,
-  issuers: readonly string[],
+  tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
   };
-  const identity = await identityFrom(given, issuers, environment);
+  const identity = await identityFrom(given, tokens, environment);
   const auditor = await auditorOf(given, environment);
   let encrypted: StoreEncryption | undefined;
   return {
