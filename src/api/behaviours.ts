@@ -3,7 +3,6 @@
  * defaulted and validated in the version they are stored in. What has no entry behaves generically. The kinds that every cluster has from
  * its first second are loaded with this file, the others when they are first worked on: most clusters never see most of them.
  */
-import { createRequire } from 'node:module';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { groupResource, type ResourceType } from '../apimachinery/resource.ts';
 import { deploymentBehaviour } from './apps/v1/deployment.ts';
@@ -22,6 +21,7 @@ import { endpointSliceBehaviour } from './discovery/v1/endpoint-slice.ts';
 import { flowSchemaBehaviour } from './flowcontrol/v1/flow-schema.ts';
 import { priorityLevelConfigurationBehaviour } from './flowcontrol/v1/priority-level-configuration.ts';
 import type { KindBehaviour } from './kind.ts';
+import { loadOnUse } from './load-on-use.ts';
 import { ipAddressBehaviour } from './networking/v1/ip-address.ts';
 import { serviceCidrBehaviour } from './networking/v1/service-cidr.ts';
 import { clusterRoleBehaviour } from './rbac/v1/cluster-role.ts';
@@ -160,22 +160,15 @@ export interface ResourceName {
 export function behaviourOf(resource: ResourceName): KindBehaviour {
   const name = groupResource(resource);
   const entry = files[name];
-  return present.get(name) ?? (entry ? load(entry) : { resource: resource as ResourceType<KubeObject> });
+  return (
+    present.get(name) ??
+    (entry ? loadOnUse<KindBehaviour>(...entry) : { resource: resource as ResourceType<KubeObject> })
+  );
 }
 
 /** All kinds that have rules of their own. */
 export function knownBehaviours(): readonly KindBehaviour[] {
-  return [...present.values(), ...Object.values(files).map(load)];
-}
-
-const require = createRequire(import.meta.url);
-/** Of the files as they lie here: `.ts`, or `.js` once compiled. */
-const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-
-/** At once, since whoever asks is in the middle of a request. Node.js loads each file once. */
-function load([file, behaviour]: readonly [file: string, behaviour: string]): KindBehaviour {
-  const module = require(`./${file.replace(/\.ts$/, extension)}`) as Readonly<Record<string, KindBehaviour>>;
-  return module[behaviour]!;
+  return [...present.values(), ...Object.values(files).map((entry) => loadOnUse<KindBehaviour>(...entry))];
 }
 
 function index(...list: readonly KindBehaviour[]): Map<string, KindBehaviour> {

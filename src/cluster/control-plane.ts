@@ -87,9 +87,12 @@ const authenticated = 'system:authenticated';
 /** As whom the API server calls kubelets. */
 const kubeletClient = ['apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']] as const;
 
+/** As whom the API server calls servers behind it. */
+const frontProxyClient = 'front-proxy-client';
+
 /** As kubeadm has them. */
 const frontProxyHeaders = {
-  allowedNames: ['front-proxy-client'],
+  allowedNames: [frontProxyClient],
   usernameHeaders: ['X-Remote-User'],
   uidHeaders: ['X-Remote-Uid'],
   groupHeaders: ['X-Remote-Group'],
@@ -124,6 +127,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       authority: () => pki.authority.certificatePem,
       // Addresses first: names of nodes need not be known to any name server.
       preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
+    },
+    aggregation: {
+      credentials: () => {
+        const { certificatePem: certificate, keyPem: key } = pki.frontProxyClient(frontProxyClient);
+        return { certificate, key };
+      },
     },
     trust: {
       clientCaPem: pki.authority.certificatePem,

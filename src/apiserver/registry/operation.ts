@@ -102,7 +102,8 @@ export function strategyContext(operation: Operation): StrategyContext {
   return {
     now: operation.environment.nowText(),
     user: operation.user,
-    warn: (message) => void operation.warnings.push(message),
+    // An attempt that is made again says the same again.
+    warn: (message) => void (operation.warnings.includes(message) || operation.warnings.push(message)),
   };
 }
 

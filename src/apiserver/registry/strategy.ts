@@ -4,6 +4,7 @@
  */
 import { semanticallyEqual } from '../../api/equality.ts';
 import type { StrategyContext } from '../../api/kind.ts';
+import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { invalid } from '../../apimachinery/status.ts';
@@ -53,9 +54,10 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
   kind.behaviour.prepareForCreate?.(object, context);
 }
 
-/** Throws 422 with all errors. */
-export function validateNew(kind: StoredKind, object: KubeObject): void {
+/** Throws 422 with all errors; warns of what is taken all the same. */
+export function validateNew(kind: StoredKind, object: KubeObject, { warn }: StrategyContext): void {
   refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
+  for (const warning of warningsAbout(kind.name, object)) warn(warning);
 }
 
 export interface UpdateScope {
@@ -122,12 +124,12 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
   delete metadata.selfLink;
 }
 
-/** Throws 422 with all errors. */
+/** Throws 422 with all errors; warns of what is taken all the same. */
 export function validateUpdate(
   kind: StoredKind,
   object: KubeObject,
   previous: KubeObject,
-  context: UpdateValidation,
+  context: UpdateValidation & StrategyContext,
 ): void {
   const { behaviour } = kind;
   const own =
@@ -135,6 +137,8 @@ export function validateUpdate(
       ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
       : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
+  const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
+  for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {

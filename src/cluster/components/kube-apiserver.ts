@@ -17,7 +17,7 @@ import { nodeAddress } from '../machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { identityFrom } from './identity.ts';
+import { identityFrom, type TokenTrust } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -42,7 +42,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     );
   const options = optionsFrom(given, environment);
   const auditor = await auditorOf(given, environment);
-  const identity = await identityFrom(given, options.trust.issuers, environment);
+  const identity = await identityFrom(given, tokenTrust(options.trust), environment);
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
@@ -76,6 +76,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     encrypted?.close();
     await store.close();
   }
+}
+
+function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
+  return { issuers, apiAudiences };
 }
 
 /** Loaded only by those who encrypt. */
@@ -160,19 +164,28 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       preferredAddressTypes: given.list('kubelet-preferred-address-types'),
       port: given.number('kubelet-port'),
     },
+    aggregation: {
+      routing: given.flag('enable-aggregator-routing') ? 'endpoints' : 'cluster',
+      rejectRedirects: given.flag('aggregator-reject-forwarding-redirect'),
+      credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
+    },
     hostname: environment.machine.nodeName,
     components: localPortChecks(environment.clock),
   };
 }
 
 function kubeletClientFiles(given: GivenFlags) {
-  const certificateFile = given.text('kubelet-client-certificate');
-  const keyFile = given.text('kubelet-client-key');
+  return clientFiles(given, ['kubelet-client-certificate', 'kubelet-client-key']);
+}
+
+/** Asked now and then, so that renewed files are taken; undefined without both flags. */
+function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [string, string]) {
+  const certificateFile = given.text(certificateFlag);
+  const keyFile = given.text(keyFlag);
   if (certificateFile === '' || keyFile === '') return undefined;
-  // Read for each connection, so that renewed files are taken.
   return () => ({
-    certificate: readPem('--kubelet-client-certificate', certificateFile),
-    key: readPem('--kubelet-client-key', keyFile),
+    certificate: readPem(`--${certificateFlag}`, certificateFile),
+    key: readPem(`--${keyFlag}`, keyFile),
   });
 }
 
