@@ -94,7 +94,7 @@ export type ResponseBody =
       readonly object?: (() => unknown) | undefined;
     }
   /** A watch; each transport frames the events itself. */
-  | { readonly kind: 'watch'; readonly events: AsyncIterable<WatchFrame> }
+  | { readonly kind: 'watch'; readonly events: WatchSource }
   /** The connection was taken over (upgrade); nothing more to send. */
   | { readonly kind: 'taken' };
 
@@ -103,6 +103,25 @@ export interface WatchFrame {
   readonly type: string;
   readonly object: unknown;
   encoded(): Buffer;
+}
+
+/** Where frames go. */
+export interface FrameSink {
+  /** A promise: nothing more until it resolves. */
+  write(frames: readonly WatchFrame[]): Promise<void> | undefined;
+  end(): void;
+}
+
+/** What a watch tells, to one reader: who is called with what has come in, or who asks for it. */
+export interface WatchSource {
+  /** From now on everything goes to the sink, its end included. */
+  pumpTo(sink: FrameSink): void;
+  /** What is there, or the next that comes; undefined at the end. */
+  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
+  /** The reader has gone away: drops everything. */
+  cancel(): void;
+  /** Calls back once, when the watch has ended for whatever reason; at once if it has. */
+  onEnd(callback: () => void): void;
 }
 
 export interface ApiResponse {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { splitLines } from '../../client/json-lines.ts';
 import { chunksOf, passedResponse } from '../node-proxy/backend-response.ts';
-import type { ApiRequest, ApiResponse, RequestInfo, WatchFrame } from '../request.ts';
+import type { ApiRequest, ApiResponse, FrameSink, RequestInfo, WatchFrame, WatchSource } from '../request.ts';
 
 /** More is no answer to a single request. */
 const largestAnswerBytes = 256 << 20;
@@ -29,11 +29,13 @@ export async function objectAnswer(
   return { status, headers: {}, body: { kind: 'object', object: JSON.parse(Buffer.concat(chunks).toString()) } };
 }
 
-/** The events of a watch, one by one, in the form that readers in this process take. */
-class RemoteFrames implements AsyncIterable<WatchFrame> {
+/** The events of a watch, one by one. */
+class RemoteFrames implements WatchSource {
+  readonly #response: IncomingMessage;
   readonly #lines: AsyncGenerator<unknown, void, undefined>;
 
   constructor(response: IncomingMessage, signal: AbortSignal) {
+    this.#response = response;
     this.#lines = splitLines(chunksOf(response, signal) as AsyncIterable<Buffer>);
   }
 
@@ -44,7 +46,22 @@ class RemoteFrames implements AsyncIterable<WatchFrame> {
     return [{ type, object, encoded: () => Buffer.from(`${JSON.stringify(value)}\n`) }];
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<WatchFrame, void, undefined> {
-    for (let batch = await this.takeBatch(); batch; batch = await this.takeBatch()) yield* batch;
+  pumpTo(sink: FrameSink): void {
+    const pump = async () => {
+      for (let batch = await this.takeBatch(); batch; batch = await this.takeBatch()) await sink.write(batch);
+    };
+    // A remote server that breaks off ends the watch, as one that ends it does.
+    void pump()
+      .catch(() => {})
+      .then(() => sink.end());
+  }
+
+  cancel(): void {
+    this.#response.destroy();
+  }
+
+  onEnd(callback: () => void): void {
+    if (this.#response.closed) callback();
+    else this.#response.once('close', callback);
   }
 }
