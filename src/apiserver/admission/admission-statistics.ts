@@ -1,5 +1,7 @@
 /** What admission takes, by plugin and by step, for `/metrics`. */
+
 import { HistogramCounts, histogramFamily, type Labels } from '../metrics/families.ts';
+import { ExtensionStatistics, type WebhookOutcome } from './extension-statistics.ts';
 
 export type AdmissionStep = 'admit' | 'validate';
 
@@ -43,6 +45,8 @@ export class AdmissionStatistics {
   readonly #plugins = new Durations(buckets);
   readonly #steps = new Durations(buckets);
   readonly #webhooks = new Durations(webhookBuckets);
+  /** What only webhooks and policies have. */
+  readonly extensions = new ExtensionStatistics();
 
   plugin(name: string, outcome: Outcome, seconds: number): void {
     this.#plugins.add(name, outcome, seconds);
@@ -52,7 +56,8 @@ export class AdmissionStatistics {
     this.#steps.add(undefined, outcome, seconds);
   }
 
-  webhook(name: string, outcome: Outcome, seconds: number): void {
+  webhook(name: string, outcome: WebhookOutcome, seconds: number): void {
+    this.extensions.webhook(name, outcome);
     this.#webhooks.add(name, outcome, seconds);
   }
 
@@ -71,6 +76,7 @@ export class AdmissionStatistics {
         'apiserver_admission_webhook_admission_duration_seconds',
         `Admission webhook latency histogram in seconds, ${about}`,
       ),
+      ...this.extensions.families(),
     ];
   }
 }

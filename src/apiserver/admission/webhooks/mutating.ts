@@ -78,6 +78,7 @@ async function mutated({ log, ...context }: DispatchContext, call: HookCall, pos
     if (failurePolicy !== 'Ignore') throw internalError(error.message, { cause: error });
     if (!error.canceled) {
       log.warn('a webhook could not be called; going on without it', { error: error.message });
+      context.meter()?.statistics.extensions.failedOpen(name, hook.type);
       attributes.annotate?.(`${failedOpenKey}${position}`, name);
     }
     if (attributes.signal?.aborted) throw timeout('request did not complete within requested timeout');

@@ -35,7 +35,7 @@ interface Judged {
 
 /** Throws the refusal, or the failure of a webhook that must not fail. */
 async function judged(
-  { log }: DispatchContext,
+  { log, meter }: DispatchContext,
   { hook, index, attributes }: Judged,
   call: Promise<unknown>,
 ): Promise<void> {
@@ -46,6 +46,7 @@ async function judged(
     if (hook.webhook.failurePolicy !== 'Ignore') throw internalError(error.message, { cause: error });
     if (error.canceled) return;
     log.warn('a webhook could not be called; going on without it', { error: error.message });
+    meter()?.statistics.extensions.failedOpen(hook.webhook.name, hook.type);
     attributes.annotate?.(`${failedOpenKey}round_0_index_${index}`, hook.webhook.name);
   }
 }
