@@ -30,6 +30,8 @@ export class ServerDocuments {
   readonly #options: DocumentsOptions;
   #discovery: Promise<Discovery> | undefined;
   #openApi: Promise<OpenApi> | undefined;
+  /** What was told before, some of which may still be true. */
+  #lastOpenApi: Promise<OpenApi> | undefined;
   /** Of the resources that the documents tell of. */
   #generation = 0;
   /** What the discovery documents tell of other servers. */
@@ -55,6 +57,7 @@ export class ServerDocuments {
     if (generation === this.#generation) return;
     this.#generation = generation;
     this.#discovery = undefined;
+    this.#lastOpenApi = this.#openApi ?? this.#lastOpenApi;
     this.#openApi = undefined;
   }
 
@@ -76,13 +79,17 @@ export class ServerDocuments {
     };
   }
 
+  async #describe(): Promise<OpenApi> {
+    const last = this.#lastOpenApi;
+    const [{ OpenApi }, previous] = await Promise.all([import('./openapi/openapi.ts'), last]);
+    const { resources } = this.#options;
+    return new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion, previous });
+  }
+
   #openApiHandler(path: string): Handler {
     return async (request, info) => {
-      const { resources } = this.#options;
       this.#renew();
-      this.#openApi ??= import('./openapi/openapi.ts').then(
-        ({ OpenApi }) => new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion }),
-      );
+      this.#openApi ??= this.#describe();
       const document = (await this.#openApi).document(path, request.headers.accept);
       return document ? documentResponse(request, document) : notFoundPage(request, info);
     };
