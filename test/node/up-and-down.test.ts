@@ -143,6 +143,16 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
   });
 
+  it('keeps others off its network while its runtime runs, though all else was killed', () => {
+    for (const name of ['control-plane', 'node']) kill(name);
+    const other = join(folder, 'other');
+    assert.throws(
+      () => run('./coracle', 'up', '--detach', '--no-install', '--data-dir', other),
+      ({ stderr }) => stderr.includes(`are still on this machine's network: those of ${directory.root}.`),
+    );
+    coracle('up', '--detach');
+  });
+
   it('is gone after down, though all its processes were killed before', () => {
     for (const name of ['control-plane', 'node', 'containerd']) kill(name);
     coracle('down');
