@@ -93,6 +93,10 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.match(run('ip', '-o', 'link'), /veth/);
   });
 
+  it('tells its health where kubelets do', () => {
+    assert.equal(run('curl', '-s', '-m', '5', 'http://127.0.0.1:10248/healthz'), 'ok');
+  });
+
   it('starts its runtime again when that dies, and the Pods live on', async () => {
     const before = pidOf('containerd');
     kill('containerd');
