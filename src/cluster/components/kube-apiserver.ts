@@ -181,8 +181,9 @@ function placeFrom(
 function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
   return {
     nodePortRange: portRange(given.text('service-node-port-range')),
+    externalHostname: given.optionalText('external-hostname'),
     tokenRequests: {
-      maxExpirationSeconds: given.milliseconds('service-account-max-token-expiration') / 1000,
+      maxExpirationSeconds: maxTokenExpirationSeconds(given),
       extendExpiration: given.flag('service-account-extend-token-expiration'),
     },
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
@@ -281,6 +282,7 @@ function trustFrom(given: GivenFlags, environment: ComponentEnvironment, serving
     tokens,
     issuers: [issuer, ...otherIssuers],
     ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
+    keySetUri: given.optionalText('service-account-jwks-uri'),
     requestHeader: requestHeaderFrom(given),
   };
 }
@@ -297,6 +299,14 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
     groupHeaders: given.list('requestheader-group-headers'),
     extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
+}
+
+function maxTokenExpirationSeconds(given: GivenFlags): number {
+  const seconds = given.milliseconds('service-account-max-token-expiration') / 1000;
+  const [least, most] = [3600, 2 ** 32];
+  if (seconds !== 0 && (seconds < least || seconds > most))
+    throw new FlagError(`the service-account-max-token-expiration must be between 1 hour and ${most} seconds`);
+  return seconds;
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {
