@@ -1,7 +1,7 @@
 /** What admission takes, by plugin and by step, for `/metrics`. */
 
 import { HistogramCounts, histogramFamily, type Labels } from '../metrics/families.ts';
-import { ExtensionStatistics, type WebhookOutcome } from './extension-statistics.ts';
+import type { ExtensionStatistics } from './extension-statistics.ts';
 
 export type AdmissionStep = 'admit' | 'validate';
 
@@ -55,8 +55,7 @@ export class AdmissionStatistics {
   readonly #plugins = new Durations(buckets);
   readonly #steps = new Durations(buckets);
   readonly #webhooks = new Durations(webhookBuckets);
-  /** What only webhooks and policies have. */
-  readonly extensions = new ExtensionStatistics();
+  #extensions: ExtensionStatistics | undefined;
 
   plugin(name: string, outcome: Outcome, seconds: number): void {
     this.#plugins.add(name, outcome, seconds);
@@ -66,9 +65,14 @@ export class AdmissionStatistics {
     this.#steps.add(undefined, outcome, seconds);
   }
 
-  webhook(name: string, outcome: WebhookOutcome, seconds: number): void {
-    this.extensions.webhook(name, outcome);
+  webhook(name: string, outcome: Outcome, seconds: number): void {
     this.#webhooks.add(name, outcome, seconds);
+  }
+
+  /** What only webhooks and policies have: made when the first of them is met. */
+  extensions(make: () => ExtensionStatistics): ExtensionStatistics {
+    this.#extensions ??= make();
+    return this.#extensions;
   }
 
   families(): readonly string[] {
@@ -86,7 +90,7 @@ export class AdmissionStatistics {
         'apiserver_admission_webhook_admission_duration_seconds',
         `Admission webhook latency histogram in seconds, ${about}`,
       ),
-      ...this.extensions.families(),
+      ...(this.#extensions?.families() ?? []),
     ];
   }
 }

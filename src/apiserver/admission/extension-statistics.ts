@@ -4,7 +4,7 @@
  */
 import { counterFamily, histogramFamily } from '../metrics/families.ts';
 import { Counts, Timings } from '../metrics/series.ts';
-import type { Outcome } from './admission-statistics.ts';
+import type { AdmissionStatistics, Outcome } from './admission-statistics.ts';
 
 export interface WebhookOutcome extends Outcome {
   /** What the webhook answered, or what is made of it that it did not. */
@@ -32,6 +32,11 @@ export type PolicyAction = 'allow' | 'deny' | 'audit' | 'warn';
 const highestCode = 600;
 const conditionLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const checkLimits: readonly number[] = [5e-7, 0.001, 0.01, 0.1, 1];
+
+/** Loaded with the first webhook or policy, so that a cluster without any pays nothing. */
+export function extensionsOf(statistics: AdmissionStatistics | undefined): ExtensionStatistics | undefined {
+  return statistics?.extensions(() => new ExtensionStatistics());
+}
 
 export class ExtensionStatistics {
   readonly #requests = new Counts();

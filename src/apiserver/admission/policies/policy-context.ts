@@ -3,7 +3,7 @@ import type { Namespace } from '../../../api/gen/core-v1.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { AdmissionAttributes } from '../admission.ts';
-import type { ExtensionStatistics } from '../extension-statistics.ts';
+import { type ExtensionStatistics, extensionsOf } from '../extension-statistics.ts';
 import { Namespaces } from '../matching/selectors.ts';
 import { isResource, type PluginContext } from '../plugin-context.ts';
 import type { ParamContext } from './params.ts';
@@ -17,7 +17,7 @@ export interface PolicyContext extends ParamContext {
 
 export function policyContext(context: PluginContext): PolicyContext {
   const { client, informers, authorizer, clock, resources = noResources, meter } = context;
-  const statistics = () => meter?.()?.statistics.extensions;
+  const statistics = () => extensionsOf(meter?.()?.statistics);
   return { client, authorizer, clock, statistics, resources, namespaces: new Namespaces({ client, informers }) };
 }
 

@@ -10,7 +10,7 @@ import { WebhookCallError } from '../../webhook-client/exchange.ts';
 import type { WebhookClients } from '../../webhook-client/webhook-clients.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { AdmissionMeter } from '../chain.ts';
-import type { WebhookOutcome } from '../extension-statistics.ts';
+import { extensionsOf, type WebhookOutcome } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import type { ObjectVersions } from '../object-versions.ts';
 import { requestFacts } from '../request-facts.ts';
@@ -63,6 +63,7 @@ export async function callHook(context: CallContext, call: HookCall): Promise<Ve
   const { attributes, hook } = call;
   const counted = (outcome: Pick<WebhookOutcome, 'rejected' | 'code' | 'errorType'>) => {
     const told = { operation: attributes.operation, type: hook.type, ...outcome };
+    extensionsOf(statistics)?.webhook(hook.webhook.name, told);
     statistics?.webhook(hook.webhook.name, told, ((clock?.monotonic() ?? 0) - beganMs) / 1000);
   };
   try {

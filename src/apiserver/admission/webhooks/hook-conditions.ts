@@ -13,6 +13,7 @@ import { accessAuthorizer } from '../expressions/access.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { type ConditionsObserver, conditionsHold } from '../expressions/conditions.ts';
 import { conditionsBudget, Evaluation } from '../expressions/evaluation.ts';
+import { extensionsOf } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import type { ObjectVersions } from '../object-versions.ts';
 import type { Hook } from './hooks.ts';
@@ -41,7 +42,7 @@ export function hookConditions(authorizer: Authorizer, meter: () => AdmissionMet
     const { operation } = subject.attributes;
     const about = { name: hook.webhook.name, kind: 'webhook', operation, type: hook.type } as const;
     const observe: ConditionsObserver = (outcome) =>
-      statistics?.extensions.conditions({ ...about, ...outcome }, (clock?.monotonic() ?? 0) - beganMs);
+      extensionsOf(statistics)?.conditions({ ...about, ...outcome }, (clock?.monotonic() ?? 0) - beganMs);
     try {
       return await conditionsHold(conditions, evaluation, hook.webhook.failurePolicy, observe);
     } catch (error) {
