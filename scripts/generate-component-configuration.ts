@@ -23,6 +23,8 @@ const roots = [
   'audit/v1.Policy',
   'apiserver/v1.EncryptionConfiguration',
   'apiserver/v1.AdmissionConfiguration',
+  'apiserver/v1.AuthenticationConfiguration',
+  'apiserver/v1.AuthorizationConfiguration',
 ];
 const shortName = (type: string) => type.replace(/^.*\./, '');
 

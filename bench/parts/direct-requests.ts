@@ -4,7 +4,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { HttpRequest, noBody } from '../../src/apiserver/http/http-request.ts';
-import { encodeResponse, FrameJoiner, type FrameSource } from '../../src/apiserver/http/response-encoding.ts';
+import { encodeResponse, FrameJoiner } from '../../src/apiserver/http/response-encoding.ts';
+import type { WatchSource } from '../../src/apiserver/request.ts';
 import type { ApiServer } from '../../src/apiserver/server.ts';
 
 export interface WriteRequest {
@@ -36,7 +37,7 @@ export function threadMicroseconds(): number {
 export class DirectClient {
   readonly #server: ApiServer;
   readonly #chain: readonly Buffer[];
-  readonly #watches: FrameSource[] = [];
+  readonly #watches: WatchSource[] = [];
 
   /** `certificatePem` says who asks. */
   constructor(server: ApiServer, certificatePem: string) {

@@ -2,10 +2,12 @@
  * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made, and their
  * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
+import { apiVersionOf } from '../apimachinery/resource.ts';
 import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
+import type { DiscoveredApis, RemoteApis } from './remote-apis.ts';
 import type { ApiRequest, ApiResponse, Handler } from './request.ts';
 import type { ServedResources } from './resources.ts';
 import { serverVersion } from './version.ts';
@@ -20,6 +22,8 @@ export interface DocumentsOptions {
   readonly resources: ServedResources;
   /** `host:port` as clients see it. */
   readonly serverAddress: string;
+  /** Servers behind this one; undefined while there is none. */
+  readonly remoteApis: () => RemoteApis | undefined;
 }
 
 export class ServerDocuments {
@@ -28,6 +32,8 @@ export class ServerDocuments {
   #openApi: Promise<OpenApi> | undefined;
   /** Of the resources that the documents tell of. */
   #generation = 0;
+  /** What the discovery documents tell of other servers. */
+  #discovered: DiscoveredApis | undefined;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -43,6 +49,9 @@ export class ServerDocuments {
   /** Forgets the documents when other resources are served by now. */
   #renew(): void {
     const { generation } = this.#options.resources;
+    const discovered = this.#options.remoteApis()?.discovered;
+    if (discovered !== this.#discovered) this.#discovery = undefined;
+    this.#discovered = discovered;
     if (generation === this.#generation) return;
     this.#generation = generation;
     this.#discovery = undefined;
@@ -53,8 +62,14 @@ export class ServerDocuments {
     return async (request, info) => {
       const { resources, serverAddress } = this.#options;
       this.#renew();
+      const discovered = this.#discovered;
       this.#discovery ??= import('./discovery/discovery.ts').then(
-        ({ Discovery }) => new Discovery({ resources: discoveredResources(resources), serverAddress }),
+        ({ Discovery }) =>
+          new Discovery({
+            resources: discoveredResources(resources, discovered),
+            ranks: discovered?.ranks,
+            serverAddress,
+          }),
       );
       const document = (await this.#discovery).document(path, request.headers.accept);
       return document ? documentResponse(request, document) : notFoundPage(request, info);
@@ -74,8 +89,12 @@ export class ServerDocuments {
   }
 }
 
-function discoveredResources(resources: ServedResources): DiscoveredResource[] {
-  return [...resources.all()].flatMap(({ row, custom }) => (custom ? (custom.discovered ?? []) : row));
+/** A group version that another server serves is that server's alone. */
+function discoveredResources(resources: ServedResources, remote: DiscoveredApis | undefined): DiscoveredResource[] {
+  const own = [...resources.all()].flatMap(({ row, custom }) => (custom ? (custom.discovered ?? []) : row));
+  if (!remote) return own;
+  const theirs = new Set(remote.ranks.filter(({ stale }) => stale !== undefined).map(apiVersionOf));
+  return [...own.filter((resource) => !theirs.has(apiVersionOf(resource))), ...remote.resources];
 }
 
 function documentedResources(resources: ServedResources): DocumentedResource[] {

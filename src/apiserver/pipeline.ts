@@ -43,6 +43,8 @@ export interface PipelineOptions {
   readonly identity: IdentityStatistics;
   /** Absent: nothing is audited. */
   readonly auditor?: Auditor | undefined;
+  /** Whoever serves this path in this server's stead; undefined: nobody. */
+  remoteHandler(path: string): Handler | undefined;
   readonly resourceHandler: Handler;
   /** Whoever serves a path that is no resource; undefined: nobody. */
   pathHandler(path: string): Handler | undefined;
@@ -97,7 +99,7 @@ async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: n
   const trail = await auditor?.begin({ ...serving, user });
   for (const [key, value] of Object.entries(annotations)) trail?.annotate(key, value);
   // The request is the pipeline's own until it is answered.
-  Object.assign(request, { user, audit: trail, yamlThread: options.yamlThread });
+  Object.assign(request, { user, audit: trail, auditID: serving.auditID, yamlThread: options.yamlThread });
   const admitting = admit(options, serving, { user, waitLimitMs });
   const admitted = warnings.length === 0 ? admitting : admitting.then((response) => withWarnings(response, warnings));
   if (!auditor || !trail) return admitted;
@@ -206,7 +208,10 @@ async function authorize(
   if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 
-function handlerOf({ resources, resourceHandler, pathHandler }: PipelineOptions, info: RequestInfo): Handler {
+function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {
+  const { resources, resourceHandler, pathHandler } = options;
+  const remote = options.remoteHandler(info.path);
+  if (remote) return remote;
   if (info.isResource && resources.hasVersion(info.group, info.version)) return resourceHandler;
   return pathHandler(info.path) ?? notFoundPage;
 }

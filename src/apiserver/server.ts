@@ -37,6 +37,7 @@ import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import { WatchLifetimes } from './registry/watch-lifetimes.ts';
+import type { RemoteApis } from './remote-apis.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
@@ -112,6 +113,8 @@ export interface ApiServer {
   registerMetrics(families: () => string): void;
   /** From now on it decides who gets in; what entered before leaves as it came. */
   useFlowControl(control: FlowControl): void;
+  /** From now on they answer for paths that are theirs, and what they say they serve is told beside what this server serves. */
+  useRemoteApis(apis: RemoteApis): void;
   /** By name, as in `deployments.apps`; undefined for what is not stored here. */
   storageNamed(name: string): KindStorage | undefined;
   /** Resolves when requests are answered; rejects when the store cannot be read. */
@@ -148,6 +151,7 @@ class Server implements ApiServer {
   readonly #watchLifetimes: WatchLifetimes;
   readonly #furtherMetrics: (() => string)[] = [];
   #flowControl: FlowControl;
+  #remoteApis: RemoteApis | undefined;
   readonly #starting: Promise<void>;
   readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
@@ -231,6 +235,7 @@ class Server implements ApiServer {
       auditor: options.auditor,
       clock,
       random: options.random ?? systemRandom,
+      remoteHandler: (path) => this.#remoteApis?.handler(path),
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);
@@ -238,7 +243,11 @@ class Server implements ApiServer {
       pathHandler: (path) => this.#pathHandler(path),
     });
     const { serverAddress = '' } = options;
-    this.#documents = new ServerDocuments({ resources: this.resources, serverAddress });
+    this.#documents = new ServerDocuments({
+      resources: this.resources,
+      serverAddress,
+      remoteApis: () => this.#remoteApis,
+    });
     this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
     this.#health = new HealthChecks({
       ready: () => this.ready(),
@@ -300,6 +309,10 @@ class Server implements ApiServer {
 
   useFlowControl(control: FlowControl): void {
     this.#flowControl = control;
+  }
+
+  useRemoteApis(apis: RemoteApis): void {
+    this.#remoteApis = apis;
   }
 
   storageNamed(name: string): KindStorage | undefined {

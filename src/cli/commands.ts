@@ -102,6 +102,9 @@ function commands(exit: (status: number) => void): Command {
       .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
       .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
       .option('--node-name <name>', 'name of the Node (default: the machine´s)')
+      .addOption(passedFlag('kube-apiserver', 'a flag of the API server'))
+      .addOption(passedFlag('kube-controller-manager', 'one of the controllers'))
+      .addOption(passedFlag('kube-scheduler', 'one of the scheduler'))
       .option('--no-install', 'fail when packages are missing instead of installing them')
       .option('--detach', 'return once the cluster is ready')
       .addOption(new Option('--in-background').hideHelp())
@@ -110,6 +113,14 @@ function commands(exit: (status: number) => void): Command {
         exit(await runUp(options, { machine, detach: options.detach, inBackground: options.inBackground }));
       });
   }
+}
+
+/** May be given again and again. */
+function passedFlag(component: string, description: string): Option {
+  const collect = (flag: string, earlier: readonly string[] = []) => [...earlier, flag];
+  return new Option(`--${component}-flag <name=value>`, `${description}, by its name upstream; repeatable`).argParser(
+    collect,
+  );
 }
 
 function addDataDir(command: Command): Command {

@@ -6,6 +6,7 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
+import type { AggregationOptions } from '../apiserver/aggregation/aggregation.ts';
 import type { Auditor } from '../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
@@ -105,6 +106,8 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** How servers behind this one are reached. */
+  readonly aggregation?: Pick<AggregationOptions, 'routing' | 'credentials' | 'rejectRedirects'> | undefined;
   /** What `kubectl get componentstatuses` shows besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
 }
@@ -211,10 +214,23 @@ function startLater(server: ApiServer, options: RunningOptions): void {
     if (signal.aborted) return;
     const { registerDebugPages } = await import('../apiserver/debug/debug-pages.ts');
     registerDebugPages(server, { clock, profiling, flags, ...started });
+    void aggregate(server, options);
     if (options.priorityAndFairness ?? true) await startFlowControl(server, options);
   };
   start().catch((error: unknown) => {
     if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
+  });
+}
+
+/** Other servers' APIs, and the list of this server's own. Never rejects. */
+async function aggregate(server: ApiServer, options: RunningOptions): Promise<void> {
+  const { clock, random, log, signal, aggregation } = options;
+  const { runAggregation } = await import('../apiserver/aggregation/aggregation.ts');
+  const context = componentContext({ client: server.client(loopbackUser), clock, random, log, signal });
+  const { resources } = server;
+  const useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  await runAggregation(context, { ...aggregation, resources, useRemoteApis }).catch((error: unknown) => {
+    if (!signal.aborted) log.error('APIServices are not looked after', { error: String(error) });
   });
 }
 

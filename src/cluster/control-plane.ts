@@ -10,9 +10,11 @@ import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
 import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
+import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
@@ -40,6 +42,10 @@ export interface ControlPlaneOptions
   readonly log: Log;
   /** Ranges that Nodes get their Pods' addresses from. */
   readonly clusterCidrs: readonly string[];
+  /** What the server is to do beyond that, as flags of `kube-apiserver` have it. */
+  readonly apiServer?: Partial<ComposedApiServerOptions> | undefined;
+  readonly controllerManager?: ControllerManagerOptions | undefined;
+  readonly schedulerOptions?: SchedulerOptions | undefined;
   /** As `--controllers`; default `*`. */
   readonly controllers?: readonly string[];
   /** Default true. */
@@ -87,9 +93,12 @@ const authenticated = 'system:authenticated';
 /** As whom the API server calls kubelets. */
 const kubeletClient = ['apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']] as const;
 
+/** As whom the API server calls servers behind it. */
+const frontProxyClient = 'front-proxy-client';
+
 /** As kubeadm has them. */
 const frontProxyHeaders = {
-  allowedNames: ['front-proxy-client'],
+  allowedNames: [frontProxyClient],
   usernameHeaders: ['X-Remote-User'],
   uidHeaders: ['X-Remote-Uid'],
   groupHeaders: ['X-Remote-Group'],
@@ -114,6 +123,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
   const apiServer = await startApiServer({
     ...options,
+    ...options.apiServer,
     headStartMs,
     components: inProcessChecks(components),
     kubelet: {
@@ -124,6 +134,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       authority: () => pki.authority.certificatePem,
       // Addresses first: names of nodes need not be known to any name server.
       preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
+    },
+    aggregation: {
+      credentials: () => {
+        const { certificatePem: certificate, keyPem: key } = pki.frontProxyClient(frontProxyClient);
+        return { certificate, key };
+      },
     },
     trust: {
       clientCaPem: pki.authority.certificatePem,
@@ -152,6 +168,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
       controllers: options.controllers ?? ['*'],
+      ...options.controllerManager,
       headStartMs,
       contextFor: (account) => contextOfAccount(shared, client, account),
       rootCA: pki.authority.certificatePem,
@@ -166,7 +183,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   if (options.scheduler !== false)
     components.run('kube-scheduler', async (signal) => {
       await sleep(clock, headStartMs, signal);
-      await runScheduler(contextOf('system:kube-scheduler', signal));
+      await runScheduler(contextOf('system:kube-scheduler', signal), options.schedulerOptions);
     });
   return {
     url,

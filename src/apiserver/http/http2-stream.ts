@@ -2,9 +2,10 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { WatchSource } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
-import { type EncodedResponse, encodeResponse, type FrameJoiner, type FrameSource } from './response-encoding.ts';
+import { type EncodedResponse, encodeResponse, type FrameJoiner } from './response-encoding.ts';
 
 const endOfStream = constants.NGHTTP2_FLAG_END_STREAM;
 
@@ -88,7 +89,7 @@ async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint
 }
 
 /** What comes is written at once; a client who does not read is waited for, and cut off by the watch when too much has piled up. */
-export function pumpFrames(frames: FrameSource, target: Writable, joiner: FrameJoiner): void {
+export function pumpFrames(frames: WatchSource, target: Writable, joiner: FrameJoiner): void {
   target.once('close', () => frames.cancel());
   frames.pumpTo({
     write(batch) {

@@ -82,7 +82,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
-    return kindStorage({ kind, store: source.store, form, cache, ttlSeconds, isStale: options.isStale });
+    const kept = kind.source ? store : undefined;
+    return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale: options.isStale });
   };
   options.resources.onChange((gone) => {
     for (const kind of gone) forget(kind);

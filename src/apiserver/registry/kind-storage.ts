@@ -29,8 +29,11 @@ export interface KindStorage {
   key(namespace: string, name: string): string;
   /** As of now: everything acknowledged before the call is in. */
   read(key: string): Promise<CacheEntry | undefined>;
-  /** Whether an update should write although it changes nothing: the value lies under an old key. */
-  isStale(key: string): boolean;
+  /**
+   * Whether an update should write although it changes nothing: the value is encrypted with an old key, or has another form than the one
+   * in which it would be written today. Asks the store only about what this release may not have written.
+   */
+  isStale(entry: CacheEntry): Promise<boolean>;
   /** A page as of an old revision, from the store itself. Throws `CompactedError`. */
   readPage(
     page: PageRequest,
@@ -52,6 +55,8 @@ export interface KindStorageOptions<V> {
   /** Overrides the kind's own. */
   readonly ttlSeconds?: number | undefined;
   readonly isStale?: ((key: string) => boolean) | undefined;
+  /** Where values lie as they are kept, if `store` shows them otherwise. */
+  readonly kept?: SourceStore<V> | undefined;
 }
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
@@ -83,7 +88,17 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       await cache.fresh();
       return cache.get(key);
     },
-    isStale: (key) => options.isStale?.(key) ?? false,
+    async isStale(entry) {
+      if (options.isStale?.(entry.key)) return true;
+      if (entry.isTrusted) return false;
+      const { entries } = await (options.kept ?? store).range({ start: entry.key, end: `${entry.key}\0`, limit: 1 });
+      const [stored] = entries;
+      if (stored?.revision !== entry.revision) return false;
+      const written = form.toStored(kind, withoutRevision(entry.object()));
+      return options.kept
+        ? form.apiVersionOf(stored.value) !== kind.hub.storageVersion
+        : !form.equal(stored.value, written);
+    },
     async readPage(page) {
       const { entries, more, count } = await store.range(page);
       return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };

@@ -181,7 +181,8 @@ async function attemptUpdate(
         written: { object: { ...next, metadata: { ...next.metadata, resourceVersion: String(removed.revision) } } },
       };
     }
-    if (isUnchanged(next, current) && !operation.storage.isStale(current.key)) return { written: { entry: current } };
+    if (isUnchanged(next, current) && !(await operation.storage.isStale(current)))
+      return { written: { entry: current } };
     if (options.dryRun) {
       const resourceVersion = String(current.revision);
       return { written: { object: { ...next, metadata: { ...next.metadata, resourceVersion } } } };

@@ -59,6 +59,11 @@ export class CacheEntry<V = unknown> {
     this.#value = version.value;
   }
 
+  /** Whether this very release wrote it, in the form in which it would write it today. */
+  get isTrusted(): boolean {
+    return this.#trusted;
+  }
+
   get namespace(): string {
     const { kind } = this.#context;
     if (!kind.namespaced) return '';

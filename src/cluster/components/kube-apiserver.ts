@@ -5,6 +5,7 @@
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
+import type { ApiServer, ApiStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
 import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
@@ -18,7 +19,7 @@ import { admissionConfigurations } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { identityFrom } from './identity.ts';
+import { identityFrom, type TokenTrust } from './identity.ts';
 import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
@@ -41,28 +42,17 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'storage on etcd is not built yet.',
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
-  const options = optionsFrom(given, environment);
-  const auditor = await auditorOf(given, environment);
-  const identity = await identityFrom(given, options.trust.issuers, environment);
+  const place = placeFrom(given, environment);
+  await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
     throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
   });
-  let encrypted: StoreEncryption | undefined;
   try {
-    encrypted = await encryptionOf(given, store, environment);
-    const apiStore = encrypted?.store ?? ({ kind: 'bytes', store } as const);
-    const server = await startApiServer({
-      ...options,
-      ...identity.settings,
-      auditor,
-      store: apiStore,
-      clock,
-      random,
-      log,
-    });
-    if (encrypted) server.server.registerHealthCheck(encrypted.healthCheck);
+    const apiStore = await configured.storeOver(store);
+    const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
+    configured.attach(server.server);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -72,24 +62,54 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   } catch (error) {
     throw listenProblem(error);
   } finally {
-    await auditor?.close();
-    identity.close();
-    encrypted?.close();
     await store.close();
   }
 }
 
-/** Loaded only by those who encrypt. */
-async function encryptionOf(
+function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
+  return { issuers, apiAudiences };
+}
+
+/** What flags say about any API server, be it alone or one of `coracle up`: everything but its place and whom it trusts. */
+export interface ConfiguredApiServer extends AsyncDisposable {
+  readonly options: Partial<ComposedApiServerOptions>;
+  /** The store as the server sees it: encrypted where that is asked for. */
+  storeOver(store: Store<Uint8Array>): Promise<ApiStore>;
+  /** Health checks of what was configured. */
+  attach(server: ApiServer): void;
+}
+
+/** Rejects with a `FlagError` or a `CommandError` for flags or files that are wrong. `tokens`: of service accounts. */
+export async function configureApiServer(
   given: GivenFlags,
-  store: Store<Uint8Array>,
   environment: ComponentEnvironment,
-): Promise<StoreEncryption | undefined> {
-  const path = given.optionalText('encryption-provider-config');
-  const reload = given.flag('encryption-provider-config-automatic-reload');
-  if (path === undefined) return undefined;
-  const { encryptStore } = await import('./encryption.ts');
-  return encryptStore(store, { path, reload }, environment);
+  tokens: TokenTrust,
+): Promise<ConfiguredApiServer> {
+  const options = policyFrom(given);
+  const encryption = {
+    path: given.optionalText('encryption-provider-config'),
+    reload: given.flag('encryption-provider-config-automatic-reload'),
+  };
+  const identity = await identityFrom(given, tokens, environment);
+  const auditor = await auditorOf(given, environment);
+  let encrypted: StoreEncryption | undefined;
+  return {
+    options: { ...options, ...identity.settings, auditor },
+    async storeOver(store) {
+      if (encryption.path === undefined) return { kind: 'bytes', store };
+      const { encryptStore } = await import('./encryption.ts');
+      encrypted = await encryptStore(store, { ...encryption, path: encryption.path }, environment);
+      return encrypted.store;
+    },
+    attach(server) {
+      if (encrypted) server.registerHealthCheck(encrypted.healthCheck);
+    },
+    async [Symbol.asyncDispose]() {
+      await auditor?.close();
+      identity.close();
+      encrypted?.close();
+    },
+  };
 }
 
 /** Loaded only by those who audit. */
@@ -109,9 +129,12 @@ function listenProblem(error: unknown): unknown {
   );
 }
 
-type Options = Omit<ComposedApiServerOptions, 'store' | 'clock' | 'random' | 'log'>;
+type Place = Pick<
+  ComposedApiServerOptions,
+  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
+>;
 
-function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Options {
+function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place {
   const bindAddress = given.text('bind-address') || '0.0.0.0';
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
   const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
@@ -126,6 +149,24 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
     listen: [{ host: bindAddress, port: given.number('secure-port') }],
     advertiseAddress,
     serviceCidrs,
+    kubelet: {
+      ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
+      ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
+      preferredAddressTypes: given.list('kubelet-preferred-address-types'),
+      port: given.number('kubelet-port'),
+    },
+    aggregation: {
+      routing: given.flag('enable-aggregator-routing') ? 'endpoints' : 'cluster',
+      rejectRedirects: given.flag('aggregator-reject-forwarding-redirect'),
+      credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
+    },
+    hostname: environment.machine.nodeName,
+    components: localPortChecks(environment.clock),
+  };
+}
+
+function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
+  return {
     nodePortRange: portRange(given.text('service-node-port-range')),
     tokenRequests: {
       maxExpirationSeconds: given.milliseconds('service-account-max-token-expiration') / 1000,
@@ -156,25 +197,21 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       sendRetryAfter: given.flag('shutdown-send-retry-after'),
     },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
-    kubelet: {
-      ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
-      ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
-      preferredAddressTypes: given.list('kubelet-preferred-address-types'),
-      port: given.number('kubelet-port'),
-    },
-    hostname: environment.machine.nodeName,
-    components: localPortChecks(environment.clock),
   };
 }
 
 function kubeletClientFiles(given: GivenFlags) {
-  const certificateFile = given.text('kubelet-client-certificate');
-  const keyFile = given.text('kubelet-client-key');
+  return clientFiles(given, ['kubelet-client-certificate', 'kubelet-client-key']);
+}
+
+/** Asked now and then, so that renewed files are taken; undefined without both flags. */
+function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [string, string]) {
+  const certificateFile = given.text(certificateFlag);
+  const keyFile = given.text(keyFlag);
   if (certificateFile === '' || keyFile === '') return undefined;
-  // Read for each connection, so that renewed files are taken.
   return () => ({
-    certificate: readPem('--kubelet-client-certificate', certificateFile),
-    key: readPem('--kubelet-client-key', keyFile),
+    certificate: readPem(`--${certificateFlag}`, certificateFile),
+    key: readPem(`--${keyFlag}`, keyFile),
   });
 }
 

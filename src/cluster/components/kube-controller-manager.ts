@@ -26,11 +26,6 @@ const name = 'kube-controller-manager';
 export const kubeControllerManager: ComponentCommand = { name, flags: controllerManagerFlags, run };
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
-  const unknown = unknownControllers(given.list('controllers'));
-  if (unknown.length > 0)
-    throw new FlagError(
-      `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
-    );
   const options = optionsFrom(given, environment);
   const asAccounts = given.flag('use-service-account-credentials');
   const leader = {
@@ -63,6 +58,16 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   });
 }
 
+/** What flags say about controllers wherever they run: no keys, certificates or address ranges. Throws a `FlagError`. */
+export function tunedControllers(given: GivenFlags): ControllerManagerOptions {
+  const unknown = unknownControllers(given.list('controllers'));
+  if (unknown.length > 0)
+    throw new FlagError(
+      `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
+    );
+  return controllerManagerOptions(given.parsed.values);
+}
+
 function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): ControllerManagerOptions {
   const { clock } = environment;
   const rootCA = readOptionalPem('--root-ca-file', given.text('root-ca-file'));
@@ -77,7 +82,7 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Cont
     'kubernetes.io/legacy-unknown': authorityOf(given, 'cluster-signing-legacy-unknown', environment),
   };
   return {
-    ...controllerManagerOptions(given.parsed.values),
+    ...tunedControllers(given),
     rootCA,
     certificateAuthority,
     signers: Object.fromEntries(Object.entries(signers).filter(([, authority]) => authority !== undefined)) as Record<
