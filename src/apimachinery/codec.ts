@@ -6,9 +6,11 @@
  * How a body is read: `JSON.parse`, then the fast decoder, then keys counted in the text are compared with keys visited. Only a
  * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words.
  */
+
 import { countKeys, Misfit, TableDecoder } from './decode.ts';
 import { DecodeError, decodeExact, duplicateFields } from './decode-exact.ts';
 import { TableEncoder } from './encode.ts';
+import { jsonText, parseJson } from './exact-json.ts';
 import { quote } from './go-text.ts';
 import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson } from './json-text.ts';
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
@@ -85,7 +87,7 @@ export class Codec {
     const typeId = this.#typeFor(gvk, request.expected);
     const copy = this.#tryCopy(value, typeId);
     if (copy && copy.visitedKeys === keys) return this.#conclude(copy.value, gvk, [], request);
-    const result = this.#decodeText(JSON.stringify(value), typeId, undefined, failWith(gvk, request.expected.kind));
+    const result = this.#decodeText(jsonText(value), typeId, undefined, failWith(gvk, request.expected.kind));
     return this.#conclude(result.value, gvk, result.strictErrors, request);
   }
 
@@ -110,9 +112,7 @@ export class Codec {
   /** Copies a value made in this process in canonical form; unknown fields fall away. Throws `DecodeError` when it does not fit. */
   copyByTable(value: object, typeId: string): Record<string, unknown> {
     countOwnKeys(value, '');
-    return (
-      this.#tryCopy(value, typeId)?.value ?? this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow).value
-    );
+    return this.#tryCopy(value, typeId)?.value ?? this.#decodeText(jsonText(value), typeId, undefined, rethrow).value;
   }
 
   /** Reads JSON that was checked before it was stored. Unknown fields fall away: an older schema may have had them. */
@@ -154,9 +154,7 @@ export class Codec {
   #readMessage(message: Uint8Array, typeId: string, fail: (error: Error) => Error): Record<string, unknown> {
     try {
       const value = this.#messageReader.read(message, typeId) as object;
-      return (
-        this.#tryRead(value, typeId)?.value ?? this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow).value
-      );
+      return this.#tryRead(value, typeId)?.value ?? this.#decodeText(jsonText(value), typeId, undefined, rethrow).value;
     } catch (error) {
       const isBroken =
         error instanceof ProtobufError || error instanceof DecodeError || error instanceof JsonSyntaxError;
@@ -262,7 +260,7 @@ export function decodeUntyped(
   const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
-  const value = fast?.value ?? exactOf(text, original, options.kind);
+  const value = (fast?.inexact ? parseJson(text) : fast?.value) ?? exactOf(text, original, options.kind);
   const stated = statedKind(value, original, options.kind);
   if (options.needsKind && stated.kind === '')
     throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);

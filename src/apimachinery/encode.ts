@@ -3,6 +3,7 @@
  * fields in table order, map keys sorted. A zero value is left out where Go's tags say so; a struct that is no pointer is always
  * written (`"status":{}`), and what is never left out but not there is null. It writes what the tables know and nothing else.
  */
+import { jsonText } from './exact-json.ts';
 import { setOwn } from './json-text.ts';
 import type { FieldSchema, SchemaRegistry, TypeSchema } from './schema.ts';
 
@@ -28,7 +29,7 @@ export class TableEncoder {
 
   /** The JSON text of a value of that type. */
   encode(value: object, typeId: string): string {
-    return goText(JSON.stringify(this.canonicalForm(value, typeId)));
+    return goText(jsonText(this.canonicalForm(value, typeId)));
   }
 
   /** The same as a value: `JSON.stringify` of it is canonical. Shares strings and free-form data with the input, nothing else. */

@@ -3,23 +3,19 @@
  * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
 import { apiVersionOf } from '../apimachinery/resource.ts';
+import type { Clock } from '../base/clock.ts';
 import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
 import type { DiscoveredApis, RemoteApis } from './remote-apis.ts';
-import type { ApiRequest, ApiResponse, Handler } from './request.ts';
+import type { Handler } from './request.ts';
 import type { ServedResources } from './resources.ts';
 import { serverVersion } from './version.ts';
 
-interface Document {
-  readonly body: Buffer;
-  readonly contentType: string;
-  readonly etag: string;
-}
-
 export interface DocumentsOptions {
   readonly resources: ServedResources;
+  readonly clock: Clock;
   /** `host:port` as clients see it. */
   readonly serverAddress: string;
   /** Servers behind this one; undefined while there is none. */
@@ -41,8 +37,8 @@ export class ServerDocuments {
 
   /** Who answers at a path without trailing slash; undefined when it is none of these documents. */
   handler(path: string): Handler | undefined {
-    if (/^\/apis?(\/|$)/.test(path)) return this.#discoveryHandler(path);
-    if (/^\/openapi\/v[23](\/|$)/.test(path)) return this.#openApiHandler(path);
+    if (/^\/apis?(\/|$)/.test(path)) return this.#discoveryHandler();
+    if (/^\/openapi\/v[23](\/|$)/.test(path)) return this.#openApiHandler();
     return undefined;
   }
 
@@ -58,7 +54,7 @@ export class ServerDocuments {
     this.#openApi = undefined;
   }
 
-  #discoveryHandler(path: string): Handler {
+  #discoveryHandler(): Handler {
     return async (request, info) => {
       const { resources, serverAddress } = this.#options;
       this.#renew();
@@ -71,23 +67,25 @@ export class ServerDocuments {
             serverAddress,
           }),
       );
-      const document = (await this.#discovery).document(path, request.headers.accept);
-      return document ? documentResponse(request, document) : notFoundPage(request, info);
+      const [discovery, { discoveryReply }] = await Promise.all([this.#discovery, replies()]);
+      return discoveryReply(request, discovery) ?? notFoundPage(request, info);
     };
   }
 
-  #openApiHandler(path: string): Handler {
+  #openApiHandler(): Handler {
     return async (request, info) => {
-      const { resources } = this.#options;
+      const { resources, clock } = this.#options;
       this.#renew();
       this.#openApi ??= import('./openapi/openapi.ts').then(
         ({ OpenApi }) => new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion }),
       );
-      const document = (await this.#openApi).document(path, request.headers.accept);
-      return document ? documentResponse(request, document) : notFoundPage(request, info);
+      const [openApi, { openApiReply }] = await Promise.all([this.#openApi, replies()]);
+      return openApiReply(request, openApi, clock.now()) ?? notFoundPage(request, info);
     };
   }
 }
+
+const replies = () => import('./discovery/document-reply.ts');
 
 /** A group version that another server serves is that server's alone. */
 function discoveredResources(resources: ServedResources, remote: DiscoveredApis | undefined): DiscoveredResource[] {
@@ -103,10 +101,4 @@ function documentedResources(resources: ServedResources): DocumentedResource[] {
     const { discovered, publishedSchema } = custom;
     return discovered ? [{ ...discovered, type: undefined, listKind, schema: publishedSchema }] : [];
   });
-}
-
-function documentResponse({ headers: asked }: ApiRequest, { body, contentType, etag }: Document): ApiResponse {
-  const headers = { 'content-type': contentType, etag, vary: 'Accept', 'cache-control': 'public' };
-  if (asked['if-none-match'] === etag) return { status: 304, headers, body: { kind: 'none' } };
-  return { status: 200, headers, body: { kind: 'bytes', chunks: [body] } };
 }

@@ -245,6 +245,7 @@ class Server implements ApiServer {
     const { serverAddress = '' } = options;
     this.#documents = new ServerDocuments({
       resources: this.resources,
+      clock,
       serverAddress,
       remoteApis: () => this.#remoteApis,
     });

@@ -3,6 +3,7 @@
  * keys or given twice are errors in upstream's words) and read as the set of fields it speaks of. Structs and lists are not among
  * these fields, elements of lists, keys of maps and what is explicitly null or empty are.
  */
+import { jsonText } from '../exact-json.ts';
 import { isObject } from '../patch/merge-patch.ts';
 import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
 import { elementText } from './path-element.ts';
@@ -74,7 +75,9 @@ function scalarError(kind: ScalarKind, value: unknown): string | undefined {
   const type = typeof value;
   switch (kind) {
     case 'numeric':
-      return type === 'number' ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+      return type === 'number' || type === 'bigint'
+        ? undefined
+        : `expected numeric (int or float), got ${goType(value)}`;
     case 'string':
       return type === 'string' ? undefined : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
     case 'boolean':
@@ -141,7 +144,8 @@ function isNothing(value: unknown): boolean {
 
 function goType(value: unknown): string {
   if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
+  if (typeof value === 'number') return 'float64';
   if (typeof value === 'string') return 'string';
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}';
 }
@@ -159,7 +163,7 @@ function goValue(value: unknown): string {
 function goSyntax(value: unknown): string {
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isObject(value)) return jsonText(value);
   const keys = Object.keys(value).sort();
   return `map[string]interface {}{${keys.map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
 }

@@ -3,8 +3,10 @@
  * one that does not apply (a failed test, a missing path) a 422. The document is never changed in place: what operations pass through is
  * copied, once; all else is shared with the original.
  */
+
 import type { Operation } from 'fast-json-patch';
 import { jsonPatchLibrary } from '../../base/lazy-module.ts';
+import { jsonText, parseJson } from '../exact-json.ts';
 import { setOwn } from '../json-text.ts';
 import { badRequest, genericServerResponse, requestEntityTooLarge, type StatusError } from '../status.ts';
 
@@ -89,5 +91,5 @@ function copiedAlong<T>(document: T, pointer: unknown, copies: Set<unknown>): T 
 
 /** Operations are JSON; the library takes values over by reference. */
 function structuredCopy<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
+  return parseJson(jsonText(value)) as T;
 }

@@ -2,6 +2,7 @@
  * The trail of one request: what is known of it, gathered while it is served, and told stage by stage. Registry and admission add to it
  * what they alone know; the pipeline opens and ends it. Costs nothing where the policy does not ask for the request.
  */
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { internalError, type Status } from '../../apimachinery/status.ts';
 import { formatMicroTime } from '../../apimachinery/time.ts';
@@ -83,7 +84,7 @@ export class RequestTrail implements AuditTrail {
       uid: uid || metadata?.uid,
       resourceVersion: resourceVersion || metadata?.resourceVersion,
     };
-    if (this.tellsRequest) this.#requestObject = JSON.stringify(this.#shown(object));
+    if (this.tellsRequest) this.#requestObject = jsonText(this.#shown(object));
   }
 
   requestPatch(text: string): void {
@@ -101,7 +102,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   responseObject(object: unknown): void {
-    this.#responseObject = JSON.stringify(this.#shown(object));
+    this.#responseObject = jsonText(this.#shown(object));
   }
 
   /** The same from a JSON text. */
@@ -155,7 +156,7 @@ export class RequestTrail implements AuditTrail {
 /** An event is a line. What is no JSON at all stands in it as a string. */
 function oneLine(json: string): string {
   try {
-    return json.includes('\n') || !json.startsWith('{') ? JSON.stringify(JSON.parse(json)) : json;
+    return json.includes('\n') || !json.startsWith('{') ? jsonText(parseJson(json)) : json;
   } catch {
     return JSON.stringify(json);
   }

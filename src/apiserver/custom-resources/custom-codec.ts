@@ -5,9 +5,11 @@
  *
  * Versions that differ in more than their names are converted before they come here: see `conversion/`.
  */
+
 import { builtinCodec } from '../../api/schema.ts';
 import { type Decoded, decodeUntyped, type FieldValidation, failWith } from '../../apimachinery/codec.ts';
 import { DecodeError } from '../../apimachinery/decode-exact.ts';
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
@@ -75,7 +77,7 @@ class CustomCodec implements ResourceCodec {
     const { kind, apiVersion } = object;
     if (kind === undefined || kind === '') {
       throw badRequest(
-        `the object provided is unrecognized (must be of type ${this.gvk.kind}): Object 'Kind' is missing in '${JSON.stringify(value)}' (<empty>)`,
+        `the object provided is unrecognized (must be of type ${this.gvk.kind}): Object 'Kind' is missing in '${jsonText(value)}' (<empty>)`,
       );
     }
     const stated = { ...parseApiVersion(String(apiVersion ?? '')), kind: String(kind) };
@@ -84,7 +86,7 @@ class CustomCodec implements ResourceCodec {
 
   decodeStored(bytes: Uint8Array): KubeObject {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    return this.#fromStorage(JSON.parse(text) as Fields);
+    return this.#fromStorage(parseJson(text) as Fields);
   }
 
   current(stored: KubeObject): KubeObject {
@@ -176,7 +178,7 @@ function arranged(object: Fields, apiVersion: string): Fields {
 export function encodeCustom(object: KubeObject, apiVersion: string): Buffer {
   const { kind, apiVersion: _, metadata, ...rest } = object as KubeObject & Fields;
   const head = `"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
-  const tail = JSON.stringify(rest).slice(1);
+  const tail = jsonText(rest).slice(1);
   const separator = tail === '}' ? '' : ',';
   return Buffer.from(`{${head},"metadata":${builtinCodec().encodeAs(metadata, metadataType)}${separator}${tail}`);
 }

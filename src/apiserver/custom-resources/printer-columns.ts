@@ -48,9 +48,10 @@ function cellOf(type: string, jsonPath: JsonPath, object: KubeObject, nowMs: num
   if (value === undefined || value === null) return null;
   switch (type) {
     case 'integer':
+      if (typeof value === 'bigint') return value;
       return typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'string':

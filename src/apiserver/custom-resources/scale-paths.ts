@@ -44,6 +44,7 @@ function validateReplicas(replicasPath: string, object: KubeObject): FieldError[
 /** Undefined when there is nothing. Throws an `Error` in upstream's words for what is no integer. */
 export function integerAt(object: KubeObject, jsonPath: string): number | undefined {
   const value = valueAt(object, jsonPath);
+  if (typeof value === 'bigint') return Number(value);
   if (value === undefined || Number.isInteger(value)) return value as number | undefined;
   throw accessorError(jsonPath, value, 'int64');
 }
@@ -96,6 +97,7 @@ function accessorError(jsonPath: string, value: unknown, expected: string): Erro
 function goType(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
+  if (typeof value === 'number') return 'float64';
   return { string: 'string', boolean: 'bool' }[typeof value as string] ?? 'map[string]interface {}';
 }

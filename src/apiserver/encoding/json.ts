@@ -5,6 +5,7 @@
 
 import { builtinSchema } from '../../api/schema.ts';
 import { Codec } from '../../apimachinery/codec.ts';
+import { jsonText } from '../../apimachinery/exact-json.ts';
 import { once } from '../../base/once.ts';
 
 export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
@@ -14,7 +15,5 @@ export function encodeAny(object: unknown): Buffer {
   const { apiVersion, kind } = (object ?? {}) as { readonly apiVersion?: string; readonly kind?: string };
   const codec = builtinCodec();
   const known = apiVersion !== undefined && kind !== undefined && codec.registry.typeOf(apiVersion, kind) !== undefined;
-  return Buffer.from(
-    known ? codec.encodeCanonical({ apiVersion, kind, ...(object as object) }) : JSON.stringify(object),
-  );
+  return Buffer.from(known ? codec.encodeCanonical({ apiVersion, kind, ...(object as object) }) : jsonText(object));
 }

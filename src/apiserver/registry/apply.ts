@@ -2,7 +2,9 @@
  * Server-side apply: `PATCH` with `application/apply-patch+yaml`. The body is what a manager wants an object to say, no more; it is merged into
  * what stands there, or created. What it says unknown or wrong, and what others own, is refused.
  */
+
 import { countKeys } from '../../apimachinery/decode.ts';
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import { maxJsonDepth, scanJson } from '../../apimachinery/json-text.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
 import { configurationProblem } from '../../apimachinery/managed-fields/configuration.ts';
@@ -47,7 +49,7 @@ export async function serverSideApply(operation: Operation): Promise<ApiResponse
   const target = { row: operation.resource.row, shape: ownedKind(operation).shape };
   const config = checkedConfiguration(read.config, target);
   const { audit } = operation.request;
-  if (audit?.tellsRequest) audit.requestPatch(JSON.stringify(config));
+  if (audit?.tellsRequest) audit.requestPatch(jsonText(config));
   operation.warnings.push(...read.warnings);
   const { written, created } = await applyObject(operation, config, options);
   return replyToWrite(operation, written, created ? 201 : 200);
@@ -102,7 +104,7 @@ export async function readConfiguration(request: ApiRequest, options: WriteOptio
 /** What most clients send is JSON, which is read much faster than YAML. Undefined for all that is not an object of unique keys. */
 function plainJson(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     const { depth, keys } = scanJson(text);
     return isObject(value) && depth <= maxJsonDepth && keys === countKeys(value) ? value : undefined;
   } catch {
@@ -116,7 +118,7 @@ function parseYaml(
 ): { readonly value: unknown; readonly strictErrors: readonly string[] } {
   try {
     const { json, strictErrors } = convert(text);
-    return { value: JSON.parse(json) ?? {}, strictErrors };
+    return { value: parseJson(json) ?? {}, strictErrors };
   } catch (error) {
     throw badRequest(`error decoding patch: error converting YAML to JSON: ${messageOf(error)}`);
   }

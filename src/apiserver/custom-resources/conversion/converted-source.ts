@@ -5,6 +5,7 @@
  * The feed hands on what it is told only when it is converted, in order; how new the cache is, is told accordingly. When the webhook fails
  * the cache is emptied: whoever reads next asks the webhook again and gets its failure as an answer.
  */
+import { parseJson } from '../../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { deepFreeze } from '../../../base/deep-freeze.ts';
 import type { Log } from '../../../base/log.ts';
@@ -88,7 +89,7 @@ class ConvertedValues<V> {
   #read(value: V): KubeObject {
     return this.#keepsObjects
       ? (value as KubeObject)
-      : (JSON.parse(Buffer.from(value as Uint8Array).toString('utf8')) as KubeObject);
+      : (parseJson(Buffer.from(value as Uint8Array).toString('utf8')) as KubeObject);
   }
 
   #write(object: KubeObject): V {
