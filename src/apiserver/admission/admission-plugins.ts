@@ -28,8 +28,12 @@ import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { defaultIngressClass, denyServiceExternalIPs } from './plugins/network.ts';
 import { nodeRestriction } from './plugins/node-restriction.ts';
 import { ownerReferencesPermissionEnforcement } from './plugins/owner-references.ts';
-import { podResizeValidator } from './plugins/pod-resize.ts';
-import { alwaysPullImages, limitPodHardAntiAffinityTopology, podTopologyLabels } from './plugins/pod-rules.ts';
+import {
+  alwaysPullImages,
+  limitPodHardAntiAffinityTopology,
+  podResizeValidator,
+  podTopologyLabels,
+} from './plugins/pod-rules.ts';
 import { podSecurity } from './plugins/pod-security.ts';
 import { priority } from './plugins/priority.ts';
 import { resourceQuota } from './plugins/resource-quota.ts';

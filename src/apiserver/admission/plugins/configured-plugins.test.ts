@@ -8,7 +8,7 @@ import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixtur
 import { clusterTrustBundleAttest } from './certificates.ts';
 import { eventRateLimit } from './event-rate-limit.ts';
 import { podNodeSelector } from './pod-node-selector.ts';
-import { podResizeValidator } from './pod-resize.ts';
+import { podResizeValidator } from './pod-rules.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTolerationRestriction } from './pod-toleration-restriction.ts';
 
