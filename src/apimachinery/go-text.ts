@@ -5,10 +5,14 @@ import { jsonText } from './exact-json.ts';
 
 /** Go's `%q` of a string: double quotes, Go's escapes, printable Unicode as it is. */
 export function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
   let quoted = '"';
   for (const character of text) quoted += quoteCharacter(character);
   return `${quoted}"`;
 }
+
+/** Names, mostly: printable ASCII without quotes and backslashes. */
+const plain = /^[ !#-[\]-~]*$/;
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],

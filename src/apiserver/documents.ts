@@ -5,6 +5,7 @@
 import { apiVersionOf } from '../apimachinery/resource.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
+import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
@@ -30,6 +31,7 @@ export class ServerDocuments {
   #generation = 0;
   /** What the discovery documents tell of other servers. */
   #discovered: DiscoveredApis | undefined;
+  #remoteOpenApi: RemoteOpenApi | undefined;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -48,6 +50,9 @@ export class ServerDocuments {
     const discovered = this.#options.remoteApis()?.discovered;
     if (discovered !== this.#discovered) this.#discovery = undefined;
     this.#discovered = discovered;
+    const remoteOpenApi = this.#options.remoteApis()?.openApi;
+    if (remoteOpenApi !== this.#remoteOpenApi) this.#openApi = undefined;
+    this.#remoteOpenApi = remoteOpenApi;
     if (generation === this.#generation) return;
     this.#generation = generation;
     this.#discovery = undefined;
@@ -76,8 +81,10 @@ export class ServerDocuments {
     return async (request, info) => {
       const { resources, clock } = this.#options;
       this.#renew();
+      const remote = this.#remoteOpenApi;
       this.#openApi ??= import('./openapi/openapi.ts').then(
-        ({ OpenApi }) => new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion }),
+        ({ OpenApi }) =>
+          new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion, remote }),
       );
       const [openApi, { openApiReply }] = await Promise.all([this.#openApi, replies()]);
       return openApiReply(request, openApi, clock.now()) ?? notFoundPage(request, info);

@@ -1,5 +1,6 @@
 /** What servers behind this one add to it: see `aggregation/`. Absent while there is none. */
 import type { DiscoveredResource, VersionRank } from './discovery/discovery.ts';
+import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { Handler } from './request.ts';
 
 export interface RemoteApis {
@@ -7,6 +8,8 @@ export interface RemoteApis {
   handler(path: string): Handler | undefined;
   /** Another object after each change of what it tells. */
   readonly discovered: DiscoveredApis;
+  /** Another object after each change of what it tells. */
+  readonly openApi: RemoteOpenApi;
 }
 
 export interface DiscoveredApis {

@@ -39,6 +39,7 @@ import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
 import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
+import { hostPort } from '../serving/dial.ts';
 
 export interface ApiServerTrust {
   /** PEM of the authority that client certificates come from. */
@@ -49,6 +50,8 @@ export interface ApiServerTrust {
   readonly issuers: readonly [string, ...string[]];
   /** `--api-audiences`; default: the issuers. */
   readonly apiAudiences?: readonly string[] | undefined;
+  /** `--service-account-jwks-uri`; default: this server's own. */
+  readonly keySetUri?: string | undefined;
   /** Proxies that tell by headers who is asking; absent: none is believed. */
   readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
@@ -67,6 +70,8 @@ export interface ComposedApiServerOptions {
   readonly listen: readonly { readonly host: string; readonly port: number }[];
   /** What Pods reach the server by; absent: the `kubernetes` Service has no endpoints. */
   readonly advertiseAddress?: string | undefined;
+  /** `--external-hostname`; default: the advertised address. */
+  readonly externalHostname?: string | undefined;
   readonly serviceCidrs: readonly string[];
   readonly nodePortRange?: PortRange | undefined;
   /** Default: `Node`, then `RBAC`. */
@@ -166,7 +171,9 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     await end();
     await http.close();
   };
-  startLater(server, { ...options, bootstrap, signal: stopping.signal });
+  const externalHost = options.externalHostname ?? options.advertiseAddress ?? options.listen[0]?.host ?? '';
+  const externalAddress = hostPort({ host: externalHost, port });
+  startLater(server, { ...options, bootstrap, signal: stopping.signal, externalAddress });
   try {
     await bootstrap.ready;
   } catch (error) {
@@ -202,7 +209,12 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   });
 }
 
-type RunningOptions = ComposedApiServerOptions & { readonly bootstrap: Bootstrap; readonly signal: AbortSignal };
+type RunningOptions = ComposedApiServerOptions & {
+  readonly bootstrap: Bootstrap;
+  readonly signal: AbortSignal;
+  /** `host:port` */
+  readonly externalAddress: string;
+};
 
 /** What a cluster's first second goes without. */
 function startLater(server: ApiServer, options: RunningOptions): void {
@@ -212,6 +224,10 @@ function startLater(server: ApiServer, options: RunningOptions): void {
     await bootstrap.ready;
     await bootstrap.settled;
     if (signal.aborted) return;
+    const { issuerDiscoveryPages } = await import('../apiserver/issuer-discovery.ts');
+    const { tokens: signer, keySetUri } = options.trust;
+    const pages = issuerDiscoveryPages({ signer, keySetUri, externalAddress: options.externalAddress, log });
+    for (const [path, handler] of pages) server.registerPath(path, handler);
     const { registerDebugPages } = await import('../apiserver/debug/debug-pages.ts');
     registerDebugPages(server, { clock, profiling, flags, ...started });
     void aggregate(server, options);

@@ -18,7 +18,7 @@ import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
-import { inProcessChecks } from './component-checks.ts';
+import { inProcessChecks, localPortChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -125,7 +125,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     ...options,
     ...options.apiServer,
     headStartMs,
-    components: inProcessChecks(components),
+    components: inProcessChecks(components, localPortChecks(clock)),
     kubelet: {
       credentials: () => {
         const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);

@@ -274,6 +274,7 @@ const action = (group: string) => ({
 });
 
 function openApiV2(group: string, description: string): object {
+  const text = { type: 'string' };
   const metaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
   const reference = { $ref: '#/definitions/com.example.Fortune' };
   return {
@@ -292,7 +293,7 @@ function openApiV2(group: string, description: string): object {
     definitions: {
       'com.example.Fortune': fortuneSchema(group, description, { $ref: `#/definitions/${metaName}` }),
       // Another one than this server's own.
-      [metaName]: { type: 'object', description: 'metadata of fortunes', properties: { name: { type: 'string' } } },
+      [metaName]: { type: 'object', description: 'metadata of fortunes', properties: { name: text, namespace: text } },
       'com.example.Unused': { type: 'object' },
     },
   };

@@ -6,6 +6,7 @@ import { tcpDial } from '../../serving/dial.ts';
 import type { AggregationOptions } from './aggregation.ts';
 import { runAvailability } from './availability.ts';
 import { RemoteDiscovery } from './remote-discovery.ts';
+import { RemoteDescriptions } from './remote-openapi.ts';
 import { RemoteRegistry } from './remote-registry.ts';
 import type { ProxyCredentials } from './remote-server.ts';
 import { ServiceLocations } from './service-location.ts';
@@ -20,10 +21,12 @@ export async function runRemoteApis(context: ComponentContext, options: Aggregat
   const credentials = options.credentials && remembered(options.credentials, clock);
   const registry = new RemoteRegistry({ locations, dial, credentials, clock, rejectRedirects });
   const discovery = new RemoteDiscovery(context, { registry, resources });
+  const descriptions = new RemoteDescriptions(context, registry);
   const services = informers.of(apiServices);
   const update = () => {
     registry.update(services.list());
     discovery.update(services.list());
+    descriptions.update(services.list());
   };
   services.onChange({ added: update, updated: update, deleted: update });
   update();
@@ -32,10 +35,13 @@ export async function runRemoteApis(context: ComponentContext, options: Aggregat
     get discovered() {
       return discovery.discovered;
     },
+    get openApi() {
+      return descriptions.openApi;
+    },
   });
   const serverOf = (name: string) => registry.named(name)?.server;
   try {
-    await Promise.all([runAvailability(context, { locations, serverOf }), discovery.run()]);
+    await Promise.all([runAvailability(context, { locations, serverOf }), discovery.run(), descriptions.run()]);
   } finally {
     registry.close();
   }

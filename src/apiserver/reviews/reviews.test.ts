@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nodes, pods, serviceAccounts } from '../../api/gen/core-v1.ts';
 import { clusterRoleBindings, clusterRoles } from '../../api/gen/rbac-v1.ts';
+import { errorText } from '../../apimachinery/field-error.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { encodePrivateKey, keysFrom } from '../../pki/keys.ts';
@@ -12,6 +13,7 @@ import { AdmissionChain } from '../admission/chain.ts';
 import { createAuthentication } from '../authentication/authentication.ts';
 import { chainOf, createAuthorization } from '../authorization/authorization.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
+import { readSelectors, selectorErrors } from './access-selectors.ts';
 import { reviewHandlers } from './reviews.ts';
 
 const issuer = 'https://kubernetes.default.svc';
@@ -138,6 +140,31 @@ describe('Access reviews', () => {
     const resourceAttributes = { verb: 'get', resource: 'pods', fieldSelector: { rawSelector: 'a=b=c' } };
     const { evaluationError } = (await post(selfSar, { spec: { resourceAttributes } })).status;
     assert.equal(evaluationError, 'spec.resourceAttributes.fieldSelector ignored due to parse error');
+  });
+
+  it('take selectors as requirements, and leave out what they do not understand', async () => {
+    const { post } = setUp();
+    const requirements = [
+      { key: 'app', operator: 'In', values: ['a', 'b'] },
+      { key: 'x', operator: 'Near', values: ['y'] },
+      { key: 'app', operator: 'In', values: ['a),!b'] },
+    ];
+    const resourceAttributes = { verb: 'get', resource: 'pods', labelSelector: { requirements } };
+    const { evaluationError } = (await post(selfSar, { spec: { resourceAttributes } })).status;
+    assert.equal(evaluationError, 'spec.resourceAttributes.labelSelector partially ignored due to parse error');
+    assert.equal(readSelectors(resourceAttributes).labelSelector, 'app in (a,b)');
+  });
+
+  it('refuse selectors that say nothing, or the same thing twice', () => {
+    const errors = selectorErrors({
+      fieldSelector: {},
+      labelSelector: { rawSelector: 'a', requirements: [{ key: 'a', operator: 'In' }] },
+    });
+    assert.deepEqual(errors.map(errorText), [
+      'spec.resourceAttributes.fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+      'spec.resourceAttributes.labelSelector.rawSelector: Invalid value: "a": may not specified at the same time as requirements',
+      "spec.resourceAttributes.labelSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    ]);
   });
 
   const refusals: readonly (readonly [string, string, object, string, Partial<RequestInfo>?])[] = [

@@ -134,6 +134,7 @@ function providersFromFile(path: string, { issuers }: TokenTrust, parts: Parts):
   const { jwt = [], anonymous } = read(path, text);
   const { errors, mappings } = validateAuthenticationConfiguration({ jwt, anonymous }, issuers);
   refuse(path, errors);
+  refuseTunnels(path, jwt);
   const tokens = new JwtAuthenticators(jwt, mappings, authenticatorOptions(signingAlgorithms, parts));
   statistics.loaded('authentication', hashOf(text));
 
@@ -148,6 +149,7 @@ function providersFromFile(path: string, { issuers }: TokenTrust, parts: Parts):
       const isSame = semanticallyEqual(changed.anonymous, anonymous);
       const fixed = isSame ? [] : [forbidden(fieldPath('anonymous'), 'changed from initial configuration file')];
       refuse(path, [...validated.errors, ...fixed]);
+      refuseTunnels(path, changed.jwt ?? []);
       await tokens.replace(changed.jwt ?? [], validated.mappings);
       text = next;
       statistics.reloaded('authentication', { hash: hashOf(next), atMs: clock.now() });
@@ -187,6 +189,14 @@ function refuse(path: string, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const problem = `invalid authentication configuration: ${errorsText(errors)}`;
   throw new CommandError(`${flag} ${path}: ${problem}`, 'Correct the file.');
+}
+
+/** Without tunnels there is no other way to a provider than the direct one, which is not what was asked for. */
+function refuseTunnels(path: string, jwt: readonly JwtConfiguration[]): void {
+  const type = jwt.map(({ issuer }) => issuer?.egressSelectorType).find((asked) => asked);
+  if (type === undefined) return;
+  const problem = `oidc: egress lookup required with egress selector type ${quote(type)}`;
+  throw new CommandError(`${flag} ${path}: ${problem}`, 'Leave egressSelectorType out.');
 }
 
 function authenticatorOptions(algorithms: readonly string[], { clock, log, statistics }: Parts) {

@@ -7,6 +7,7 @@ import { type AuthorizationMode, authorizationModes, chainOf } from '../../apise
 import { IdentityStatistics } from '../../apiserver/metrics/identity-statistics.ts';
 import type { ComposedApiServerOptions } from '../api-server.ts';
 import type { ComponentEnvironment } from './component.ts';
+import { readConfigurationText } from './configuration-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 
 export interface Identity {
@@ -38,7 +39,7 @@ export async function identityFrom(
     settings: {
       authentication: {
         anonymous: anonymousFrom(given, remote?.anonymous, environment),
-        tokenFile: given.optionalText('token-auth-file'),
+        tokenFile: tokenFileFrom(given),
         bootstrapTokens: given.flag('enable-bootstrap-token-auth'),
         serviceAccountLookup: given.flag('service-account-lookup'),
         remoteTokens: remote?.tokens,
@@ -51,6 +52,11 @@ export async function identityFrom(
       remote?.close();
     },
   };
+}
+
+function tokenFileFrom(given: GivenFlags): string | undefined {
+  const path = given.optionalText('token-auth-file');
+  return path === undefined ? undefined : readConfigurationText(path, '--token-auth-file');
 }
 
 /** Where everybody may do everything, nobody comes in unknown. */

@@ -20,7 +20,14 @@ import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
-import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
+import {
+  followServingFiles,
+  type PemPair,
+  readOptionalPem,
+  readPem,
+  type ServingPair,
+  servingCertificate,
+} from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -42,7 +49,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'storage on etcd is not built yet.',
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
-  const place = placeFrom(given, environment);
+  const { certificate, ...place } = placeFrom(given, environment);
   await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const path = given.text('data-dir');
   environment.started();
@@ -53,6 +60,8 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const apiStore = await configured.storeOver(store);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
     configured.attach(server.server);
+    const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
+    void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -134,7 +143,10 @@ type Place = Pick<
   'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
 >;
 
-function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place {
+function placeFrom(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+): Place & { readonly certificate: ServingPair } {
   const bindAddress = given.text('bind-address') || '0.0.0.0';
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
   const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
@@ -144,8 +156,10 @@ function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place 
     given.text('kubelet-certificate-authority'),
   );
   const kubeletCredentials = kubeletClientFiles(given);
+  const certificate = certificateFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress });
   return {
-    trust: trustFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress }),
+    certificate,
+    trust: trustFrom(given, environment, certificate),
     listen: [{ host: bindAddress, port: given.number('secure-port') }],
     advertiseAddress,
     serviceCidrs,
@@ -168,8 +182,9 @@ function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place 
 function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
   return {
     nodePortRange: portRange(given.text('service-node-port-range')),
+    externalHostname: given.optionalText('external-hostname'),
     tokenRequests: {
-      maxExpirationSeconds: given.milliseconds('service-account-max-token-expiration') / 1000,
+      maxExpirationSeconds: maxTokenExpirationSeconds(given),
       extendExpiration: given.flag('service-account-extend-token-expiration'),
     },
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
@@ -215,19 +230,26 @@ function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [st
   });
 }
 
-function trustFrom(
-  given: GivenFlags,
-  environment: ComponentEnvironment,
-  addresses: { serviceCidrs: readonly string[]; advertiseAddress: string | undefined; bindAddress: string },
-): ApiServerTrust {
-  const { clock, log, machine } = environment;
-  const { certificate, key } = servingCertificate(
+interface Addresses {
+  readonly serviceCidrs: readonly string[];
+  readonly advertiseAddress: string | undefined;
+  readonly bindAddress: string;
+}
+
+function certificateFrom(given: GivenFlags, environment: ComponentEnvironment, addresses: Addresses): ServingPair {
+  return servingCertificate(
     {
       certFile: given.text('tls-cert-file'),
       keyFile: given.text('tls-private-key-file'),
       folder: given.text('cert-dir'),
       name: 'apiserver',
-      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', machine.nodeName],
+      dnsNames: [
+        'localhost',
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        environment.machine.nodeName,
+      ],
       ipAddresses: [
         ...new Set([
           '127.0.0.1',
@@ -238,6 +260,10 @@ function trustFrom(
     },
     environment,
   );
+}
+
+function trustFrom(given: GivenFlags, environment: ComponentEnvironment, serving: PemPair): ApiServerTrust {
+  const { clock, log } = environment;
   const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
   const apiAudiences = given.list('api-audiences');
   const keyFile = given.optionalText('service-account-signing-key-file');
@@ -254,10 +280,11 @@ function trustFrom(
   });
   return {
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
-    serving: { certificatePem: certificate, keyPem: key },
+    serving: { certificatePem: serving.certificate, keyPem: serving.key },
     tokens,
     issuers: [issuer, ...otherIssuers],
     ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
+    keySetUri: given.optionalText('service-account-jwks-uri'),
     requestHeader: requestHeaderFrom(given),
   };
 }
@@ -274,6 +301,14 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
     groupHeaders: given.list('requestheader-group-headers'),
     extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
+}
+
+function maxTokenExpirationSeconds(given: GivenFlags): number {
+  const seconds = given.milliseconds('service-account-max-token-expiration') / 1000;
+  const [least, most] = [3600, 2 ** 32];
+  if (seconds !== 0 && (seconds < least || seconds > most))
+    throw new FlagError(`the service-account-max-token-expiration must be between 1 hour and ${most} seconds`);
+  return seconds;
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {
