@@ -7,10 +7,8 @@ import { join } from 'node:path';
 import { loaderFrom } from '../../base/load-on-use.ts';
 import { roleEscalation } from '../authorization/role-escalation.ts';
 import type { RuleResolver } from '../authorization/rule-resolver.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './chain.ts';
 import type { CreatePlugin, PluginContext } from './plugin-context.ts';
-import { alwaysAdmit, alwaysDenyRequests } from './plugins/always.ts';
 import {
   certificateApproval,
   certificateSigning,
@@ -85,7 +83,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionChain {
 
 function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugin>> {
   return {
-    AlwaysAdmit: constant(alwaysAdmit),
+    AlwaysAdmit: onDemand('always.ts', 'alwaysAdmit'),
     NamespaceAutoProvision: namespaceAutoProvision,
     NamespaceLifecycle: namespaceLifecycle,
     NamespaceExists: namespaceExists,
@@ -120,7 +118,7 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     ValidatingAdmissionPolicy: validatingAdmissionPolicy,
     ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
-    AlwaysDeny: constant(alwaysDenyRequests),
+    AlwaysDeny: onDemand('always.ts', 'alwaysDenyRequests'),
   };
 }
 
@@ -129,10 +127,6 @@ const load = loaderFrom(import.meta.url);
 /** Those that few servers use are loaded where they are. */
 function onDemand(file: string, name: string): CreatePlugin {
   return (context, configuration) => load<CreatePlugin>(`plugins/${file}`, name)(context, configuration);
-}
-
-function constant(plugin: AdmissionPlugin): CreatePlugin {
-  return () => plugin;
 }
 
 function admissionTable(): { readonly order: readonly string[]; readonly defaultEnabled: readonly string[] } {
