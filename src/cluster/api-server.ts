@@ -285,17 +285,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
-    hooks: (client) => {
-      const { serviceCidrs, nodePortRange } = options;
-      let allocator: Promise<ServiceAllocator> | undefined;
-      const allocatorOnce = () => {
-        allocator ??= import('../apiserver/services/service-allocator.ts').then(
-          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
-        );
-        return allocator;
-      };
-      return new Map([['services', serviceHooks(allocatorOnce)]]);
-    },
+    hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
       const authentication = createAuthentication({
@@ -348,6 +338,17 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange } = options;
+  let allocator: Promise<ServiceAllocator> | undefined;
+  return () => {
+    allocator ??= import('../apiserver/services/service-allocator.ts').then(
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+    );
+    return allocator;
+  };
 }
 
 function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {
