@@ -13,6 +13,7 @@ export const programs = [
   'cluster-start',
   'idle-memory',
   'durable-creates',
+  'write-path',
   'list-pods',
   'watch-fanout',
   'pod-start',

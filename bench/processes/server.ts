@@ -11,6 +11,14 @@ import { keysInMemory } from '../../src/cluster/cluster-pki.ts';
 import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { answer } from '../parts/child.ts';
+import {
+  baseline,
+  DirectClient,
+  type SendOptions,
+  type Sent,
+  threadMicroseconds,
+  type WriteRequest,
+} from '../parts/direct-requests.ts';
 import type { Access } from '../parts/https-client.ts';
 
 export interface StartServer {
@@ -35,11 +43,31 @@ export interface Pauses {
   readonly longestMs: number;
 }
 
+/** Past the sockets. */
+export interface SendDirectly extends SendOptions {
+  readonly kind: 'send';
+  readonly requests: readonly WriteRequest[];
+}
+
+export interface WatchDirectly {
+  readonly kind: 'watch';
+  readonly target: string;
+  /** 0: ends those there are. */
+  readonly watchers: number;
+}
+
+export interface EncodePlainly {
+  readonly kind: 'baseline';
+  readonly requests: readonly WriteRequest[];
+  readonly stored: readonly string[];
+}
+
 const log = process.env.BENCH_LOG
   ? { ...silentLog, warn: console.error, error: console.error, child: () => log }
   : silentLog;
 const delays = monitorEventLoopDelay({ resolution: 1 });
 let controlPlane: ControlPlane | undefined;
+let direct: DirectClient | undefined;
 let closeStore = async () => {};
 
 answer({
@@ -64,8 +92,10 @@ answer({
       return { url, ca: pki.authority.certificatePem, certificate, key };
     };
     delays.enable();
+    const admin = access('admin', 'kubernetes-admin', ['system:masters']);
+    direct = new DirectClient(controlPlane.apiServer.server, admin.certificate);
     return {
-      admin: access('admin', 'kubernetes-admin', ['system:masters']),
+      admin,
       node: nodeName === undefined ? undefined : access('node', `system:node:${nodeName}`, ['system:nodes']),
       sinceStartMs: performance.now(),
     };
@@ -75,6 +105,14 @@ answer({
     delays.reset();
     return { longestMs };
   },
+  /** Of the main thread since it began, in microseconds. */
+  cpu: threadMicroseconds,
+  send: ({ requests, ...options }: SendDirectly): Promise<Sent> => direct!.send(requests, options),
+  async watch({ target, watchers }: WatchDirectly): Promise<void> {
+    if (watchers > 0) await direct!.watch(target, watchers);
+    else direct!.unwatch();
+  },
+  baseline: ({ requests, stored }: EncodePlainly): number => baseline(requests, stored),
   async stop(): Promise<void> {
     await controlPlane?.close();
     await closeStore();

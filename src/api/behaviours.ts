@@ -3,9 +3,9 @@
  * defaulted and validated in the version they are stored in. What has no entry behaves generically. The kinds that every cluster has from
  * its first second are loaded with this file, the others when they are first worked on: most clusters never see most of them.
  */
-import { createRequire } from 'node:module';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { groupResource, type ResourceType } from '../apimachinery/resource.ts';
+import { loaderFrom } from '../base/load-on-use.ts';
 import { deploymentBehaviour } from './apps/v1/deployment.ts';
 import { replicaSetBehaviour } from './apps/v1/replica-set.ts';
 import { leaseBehaviour } from './coordination/v1/lease.ts';
@@ -54,6 +54,8 @@ const present: ReadonlyMap<string, KindBehaviour> = index(
   serviceBehaviour,
   serviceCidrBehaviour,
 );
+
+const load = loaderFrom(import.meta.url);
 
 /** The files of all other kinds, and the name under which each exports its behaviour. */
 const files: Readonly<Record<string, readonly [file: string, behaviour: string]>> = {
@@ -160,22 +162,14 @@ export interface ResourceName {
 export function behaviourOf(resource: ResourceName): KindBehaviour {
   const name = groupResource(resource);
   const entry = files[name];
-  return present.get(name) ?? (entry ? load(entry) : { resource: resource as ResourceType<KubeObject> });
+  return (
+    present.get(name) ?? (entry ? load<KindBehaviour>(...entry) : { resource: resource as ResourceType<KubeObject> })
+  );
 }
 
 /** All kinds that have rules of their own. */
 export function knownBehaviours(): readonly KindBehaviour[] {
-  return [...present.values(), ...Object.values(files).map(load)];
-}
-
-const require = createRequire(import.meta.url);
-/** Of the files as they lie here: `.ts`, or `.js` once compiled. */
-const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-
-/** At once, since whoever asks is in the middle of a request. Node.js loads each file once. */
-function load([file, behaviour]: readonly [file: string, behaviour: string]): KindBehaviour {
-  const module = require(`./${file.replace(/\.ts$/, extension)}`) as Readonly<Record<string, KindBehaviour>>;
-  return module[behaviour]!;
+  return [...present.values(), ...Object.values(files).map((entry) => load<KindBehaviour>(...entry))];
 }
 
 function index(...list: readonly KindBehaviour[]): Map<string, KindBehaviour> {

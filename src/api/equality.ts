@@ -4,15 +4,15 @@
  */
 export function semanticallyEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (isNothing(a) || isNothing(b)) return isNothing(a) && isNothing(b);
-  if (typeof a !== 'object' || typeof b !== 'object') return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const compound = typeof a === 'object' && a !== null && typeof b === 'object' && b !== null;
+  if (!compound || Array.isArray(a) !== Array.isArray(b)) return isNothing(a) && isNothing(b);
   if (Array.isArray(a)) {
     const other = b as readonly unknown[];
     return a.length === other.length && a.every((item, index) => semanticallyEqual(item, other[index]));
   }
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
+  if (isNothing(left) || isNothing(right)) return isNothing(left) && isNothing(right);
   for (const key of Object.keys(left)) if (!semanticallyEqual(left[key], own(right, key))) return false;
   for (const key of Object.keys(right)) if (!Object.hasOwn(left, key) && !isNothing(right[key])) return false;
   return true;

@@ -44,8 +44,10 @@ export interface RowCondition {
 export interface SubresourceStrategy<T> {
   /** After the generic part: on `status` everything but metadata and status is kept from `previous`. */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
-  validateUpdate?(object: T, previous: T): readonly FieldError[];
+  validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
 }
+
+export type ValidationContext = Pick<StrategyContext, 'warn'>;
 
 export interface KindBehaviour<T extends KubeObject = KubeObject> {
   readonly resource: ResourceType<T>;
@@ -59,9 +61,9 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
   validate?(object: T): readonly FieldError[];
   /**
    * All errors at once of an update, those that creation would find included: it is called in the stead of `validate`. A kind
-   * without it is validated by `validate` on updates too. Subresources have their own.
+   * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.
    */
-  validateUpdate?(object: T, previous: T): readonly FieldError[];
+  validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */
@@ -86,6 +88,8 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * Seconds of grace that a deletion starts with; 0 or undefined: deleted at once. `requested` is the client's wish.
    */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
+  /** For a kind that never goes at once: what the first request to delete does to it, which says how it will go. `now` in RFC 3339. */
+  beginDeletion?(object: Draft<T>, now: string): void;
   /** Values for field selectors beyond metadata.name and metadata.namespace. */
   selectableFields?(object: T): Readonly<Record<string, string>>;
   /** Seconds after which the object disappears (Events). */

@@ -2,10 +2,12 @@
  * The built-in kinds' tables, read from `gen/schema.json` on first use. The memo holds an immutable value, so sharing it between
  * all parts of a process changes nothing but the time it takes.
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Codec } from '../apimachinery/codec.ts';
 import { type ResourceRow, type SchemaDocument, SchemaRegistry } from '../apimachinery/schema.ts';
+import { once } from '../base/once.ts';
 
 /** The tables of all kinds that v1.36 has, on or off by default. The same registry on every call. */
 export const builtinSchema: () => SchemaRegistry = once(() => {
@@ -20,11 +22,3 @@ export const builtinCodec: () => Codec = once(() => new Codec(builtinSchema()));
 export const builtinResources: () => readonly ResourceRow[] = once(() =>
   builtinSchema().document.resources.filter((resource) => !resource.external),
 );
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
-}

@@ -6,9 +6,11 @@
  * How a body is read: `JSON.parse`, then the fast decoder, then keys counted in the text are compared with keys visited. Only a
  * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words.
  */
+
 import { countKeys, Misfit, TableDecoder } from './decode.ts';
 import { DecodeError, decodeExact, duplicateFields } from './decode-exact.ts';
 import { TableEncoder } from './encode.ts';
+import { jsonText, parseJson } from './exact-json.ts';
 import { quote } from './go-text.ts';
 import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson } from './json-text.ts';
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
@@ -85,7 +87,7 @@ export class Codec {
     const typeId = this.#typeFor(gvk, request.expected);
     const copy = this.#tryCopy(value, typeId);
     if (copy && copy.visitedKeys === keys) return this.#conclude(copy.value, gvk, [], request);
-    const result = this.#decodeText(JSON.stringify(value), typeId, undefined, failWith(gvk, request.expected.kind));
+    const result = this.#decodeText(jsonText(value), typeId, undefined, failWith(gvk, request.expected.kind));
     return this.#conclude(result.value, gvk, result.strictErrors, request);
   }
 
@@ -110,9 +112,7 @@ export class Codec {
   /** Copies a value made in this process in canonical form; unknown fields fall away. Throws `DecodeError` when it does not fit. */
   copyByTable(value: object, typeId: string): Record<string, unknown> {
     countOwnKeys(value, '');
-    return (
-      this.#tryCopy(value, typeId)?.value ?? this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow).value
-    );
+    return this.#tryCopy(value, typeId)?.value ?? this.#decodeText(jsonText(value), typeId, undefined, rethrow).value;
   }
 
   /** Reads JSON that was checked before it was stored. Unknown fields fall away: an older schema may have had them. */
@@ -154,9 +154,7 @@ export class Codec {
   #readMessage(message: Uint8Array, typeId: string, fail: (error: Error) => Error): Record<string, unknown> {
     try {
       const value = this.#messageReader.read(message, typeId) as object;
-      return (
-        this.#tryRead(value, typeId)?.value ?? this.#decodeText(JSON.stringify(value), typeId, undefined, rethrow).value
-      );
+      return this.#tryRead(value, typeId)?.value ?? this.#decodeText(jsonText(value), typeId, undefined, rethrow).value;
     } catch (error) {
       const isBroken =
         error instanceof ProtobufError || error instanceof DecodeError || error instanceof JsonSyntaxError;
@@ -242,22 +240,36 @@ export class Codec {
 }
 
 /**
- * Reads a body of a kind outside the tables: the plain value, and its repeated keys in the words of field validation. Throws
- * `BadRequest` when the text is no JSON (or YAML) object.
+ * Reads a body of a kind outside the tables: the plain value, what it says it is, and its repeated keys in the words of field validation.
+ * Throws `BadRequest` when the text is no JSON (or YAML) object.
  */
 export function decodeUntyped(
   body: Uint8Array | string,
-  options: { readonly kind: string } & Pick<DecodeRequest, 'format' | 'yaml'>,
-): { readonly object: Record<string, unknown>; readonly strictErrors: readonly string[] } {
+  options: {
+    readonly kind: string;
+    /** Whether a body without a kind is refused. */
+    readonly needsKind?: boolean;
+  } & Pick<DecodeRequest, 'format' | 'yaml'>,
+): {
+  readonly object: Record<string, unknown>;
+  readonly stated: GroupVersionKind;
+  readonly strictErrors: readonly string[];
+} {
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
   const text = yaml?.json ?? original;
   const fast = parseFast(text);
-  const value = fast?.value ?? exactOf(text, original, options.kind);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) statedKind(value, original, options.kind);
+  const value = (fast?.inexact ? parseJson(text) : fast?.value) ?? exactOf(text, original, options.kind);
+  const stated = statedKind(value, original, options.kind);
+  if (options.needsKind && stated.kind === '')
+    throw unrecognized(`Object 'Kind' is missing in '${original}'`, original, options.kind);
   const repeated = fast && countKeys(value) === fast.keys ? [] : duplicateFields(parseExact(text));
-  return { object: value as Record<string, unknown>, strictErrors: [...(yaml?.strictErrors ?? []), ...repeated] };
+  return {
+    object: value as Record<string, unknown>,
+    stated,
+    strictErrors: [...(yaml?.strictErrors ?? []), ...repeated],
+  };
 }
 
 const yamlErrors = 'yaml: unmarshal errors:\n';
@@ -362,7 +374,7 @@ function convertYaml(
 }
 
 /** For a body whose kind is known, the error of decoding it. */
-function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
+export function failWith(gvk: GroupVersionKind, kind: string): (error: Error) => StatusError {
   return (error) =>
     because(
       error,

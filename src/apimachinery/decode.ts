@@ -8,6 +8,7 @@
  * It reports nothing: whatever does not fit makes it give up (`Misfit`), and the exact decoder finds the words. It counts the keys it
  * visits, so that its caller can tell whether the text had others.
  */
+import { FieldWalk } from './field-walk.ts';
 import { setOwn } from './json-text.ts';
 import { canonicalQuantity } from './quantity.ts';
 import type { FieldSchema, SchemaRegistry, TypeSchema } from './schema.ts';
@@ -64,18 +65,21 @@ export class TableDecoder {
   #compile(type: TypeSchema): Read {
     if (type.jsonList) return listOf(scalarReaders.string!);
     if (type.jsonOneOf) return this.#oneOf(type);
-    const fields = type.fields.map((field) => ({
-      name: field.name,
-      read: this.#field(type, field),
-      zero: isFilled(type, field) ? this.#zero(field) : undefined,
-    }));
+    const fields = new FieldWalk(
+      type.fields.map((field) => ({
+        name: field.name,
+        read: this.#field(type, field),
+        zero: isFilled(type, field) ? this.#zero(field) : undefined,
+      })),
+      ({ zero }) => zero !== undefined,
+    );
     return (value, state) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misfit();
       const result: Record<string, unknown> = {};
-      let visited = 0;
-      for (const { name, read, zero } of fields) {
+      for (const { field } of fields.of(value)) {
+        const { name, read, zero } = field;
         const given = (value as Record<string, unknown>)[name];
-        if (given !== undefined) visited++;
+        if (given !== undefined) state.visitedKeys++;
         const decoded = given === undefined || given === null ? undefined : read(given, state);
         if (decoded !== undefined) result[name] = decoded;
         else if (zero !== undefined) {
@@ -83,7 +87,6 @@ export class TableDecoder {
           if (filled !== undefined) result[name] = filled;
         }
       }
-      state.visitedKeys += visited;
       return result;
     };
   }

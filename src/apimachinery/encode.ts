@@ -3,6 +3,8 @@
  * fields in table order, map keys sorted. A zero value is left out where Go's tags say so; a struct that is no pointer is always
  * written (`"status":{}`), and what is never left out but not there is null. It writes what the tables know and nothing else.
  */
+import { jsonText } from './exact-json.ts';
+import { FieldWalk } from './field-walk.ts';
 import { setOwn } from './json-text.ts';
 import type { FieldSchema, SchemaRegistry, TypeSchema } from './schema.ts';
 
@@ -13,14 +15,14 @@ interface FieldWriter {
   readonly write: Write;
   /** Whether a value is as good as none. */
   readonly isEmpty: (value: unknown) => boolean;
-  /** Gives what is written for an empty value; undefined when the field is left out then. */
-  readonly empty: () => unknown;
+  /** Gives what is written for an empty value; absent where the field is left out then. */
+  readonly empty: (() => unknown) | undefined;
 }
 
 /** Encoders compiled per type on first use; one instance serves one registry. */
 export class TableEncoder {
   readonly #registry: SchemaRegistry;
-  readonly #structs = new Map<string, readonly FieldWriter[]>();
+  readonly #structs = new Map<string, FieldWalk<FieldWriter>>();
 
   constructor(registry: SchemaRegistry) {
     this.#registry = registry;
@@ -28,7 +30,7 @@ export class TableEncoder {
 
   /** The JSON text of a value of that type. */
   encode(value: object, typeId: string): string {
-    return goText(JSON.stringify(this.canonicalForm(value, typeId)));
+    return goText(jsonText(this.canonicalForm(value, typeId)));
   }
 
   /** The same as a value: `JSON.stringify` of it is canonical. Shares strings and free-form data with the input, nothing else. */
@@ -45,13 +47,17 @@ export class TableEncoder {
   #struct(type: TypeSchema, value: Readonly<Record<string, unknown>>): unknown {
     let writers = this.#structs.get(type.id);
     if (!writers) {
-      writers = type.fields.map((field) => this.#fieldWriter(type, field));
+      writers = new FieldWalk(
+        type.fields.map((field) => this.#fieldWriter(type, field)),
+        ({ empty }) => empty !== undefined,
+      );
       this.#structs.set(type.id, writers);
     }
     const result: Record<string, unknown> = {};
-    for (const { name, write, isEmpty, empty } of writers) {
+    for (const { field } of writers.of(value)) {
+      const { name, write, isEmpty, empty } = field;
       const given = value[name];
-      const written = given === undefined || given === null || isEmpty(given) ? empty() : write(given);
+      const written = given === undefined || given === null || isEmpty(given) ? empty?.() : write(given);
       if (written !== undefined) result[name] = written;
     }
     return result;
@@ -68,15 +74,15 @@ export class TableEncoder {
   }
 
   /** Omission by Go's rules; the list of a list kind is never null. */
-  #emptyOf(type: TypeSchema, field: FieldSchema): () => unknown {
+  #emptyOf(type: TypeSchema, field: FieldSchema): (() => unknown) | undefined {
     const { ref } = field;
     const isStruct = !field.pointer && !field.list && !field.map && field.scalar !== 'bytes' && !ref?.jsonList;
     if (isStruct && ref && !ref.jsonOneOf)
-      return field.omit === 'zero' || field.omit === 'both' ? () => undefined : () => this.#struct(ref, {});
+      return field.omit === 'zero' || field.omit === 'both' ? undefined : () => this.#struct(ref, {});
     if (isStruct && structScalars.has(field.scalar ?? '')) {
-      return field.omit === 'zero' || field.omit === 'both' ? () => undefined : () => zeroText[field.scalar!] ?? null;
+      return field.omit === 'zero' || field.omit === 'both' ? undefined : () => zeroText[field.scalar!] ?? null;
     }
-    if (field.omit !== 'never') return () => undefined;
+    if (field.omit !== 'never') return undefined;
     if (isStruct && !ref) return () => zeroText[field.scalar!] ?? null;
     if (field.list && field.name === 'items' && type.byName.get('metadata')?.ref?.id === 'meta/v1.ListMeta')
       return () => [];

@@ -9,32 +9,37 @@
 import { formatNumber } from './go-number.ts';
 import { aggregate, goJson, quote } from './go-text.ts';
 
-/** Where a field stands. Immutable: every step gives a new path. */
+/** Where a field stands. Immutable: every step gives a new path. Validation takes many steps and finds few errors, so the text waits. */
 export class FieldPath {
-  readonly #text: string;
+  readonly #parent: FieldPath | undefined;
+  readonly #step: string | number;
+  readonly #form: 'field' | 'element';
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(step: string | number, form: 'field' | 'element' = 'field', parent?: FieldPath) {
+    this.#parent = parent;
+    this.#step = step;
+    this.#form = form;
   }
 
   /** `spec` -> `spec.template.spec` for `child('template', 'spec')`. */
-  child(...names: readonly string[]): FieldPath {
-    const steps = names.join('.');
-    return new FieldPath(this.#text === '' ? steps : `${this.#text}.${steps}`);
+  child(name: string, ...further: readonly string[]): FieldPath {
+    return new FieldPath(further.length === 0 ? name : [name, ...further].join('.'), 'field', this);
   }
 
   /** `containers` -> `containers[0]`. */
   index(index: number): FieldPath {
-    return new FieldPath(`${this.#text}[${index}]`);
+    return new FieldPath(index, 'element', this);
   }
 
   /** `data` -> `data[some.key]`. */
   key(key: string): FieldPath {
-    return new FieldPath(`${this.#text}[${key}]`);
+    return new FieldPath(key, 'element', this);
   }
 
   toString(): string {
-    return this.#text;
+    const above = this.#parent?.toString() ?? '';
+    if (this.#form === 'element') return `${above}[${this.#step}]`;
+    return above === '' ? String(this.#step) : `${above}.${this.#step}`;
   }
 }
 

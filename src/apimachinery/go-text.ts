@@ -1,13 +1,18 @@
 /**
  * How Go writes values into text: clients and tests match on messages, and upstream's are made with Go's `%q` and `%v`.
  */
+import { jsonText } from './exact-json.ts';
 
 /** Go's `%q` of a string: double quotes, Go's escapes, printable Unicode as it is. */
 export function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
   let quoted = '"';
   for (const character of text) quoted += quoteCharacter(character);
   return `${quoted}"`;
 }
+
+/** Names, mostly: printable ASCII without quotes and backslashes. */
+const plain = /^[ !#-[\]-~]*$/;
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
@@ -35,7 +40,7 @@ function quoteCharacter(character: string): string {
 
 /** Go's `json.Marshal`: as `JSON.stringify`, with `<`, `>`, `&` and the two Unicode line separators escaped. */
 export function goJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'null';
+  const text = jsonText(value) ?? 'null';
   return text.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

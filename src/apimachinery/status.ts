@@ -184,8 +184,8 @@ export function forbidden(gr: GroupResource, name: string, message: string): Sta
 }
 
 /** The caller is not known. The API server answers `Unauthorized`. */
-export function unauthorized(message = 'not authorized'): StatusError {
-  return statusError({ code: 401, reason: 'Unauthorized', message });
+export function unauthorized(message = 'not authorized', options?: ErrorOptions): StatusError {
+  return statusError({ code: 401, reason: 'Unauthorized', message }, options);
 }
 
 export function badRequest(message: string): StatusError {

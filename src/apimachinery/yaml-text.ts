@@ -2,8 +2,10 @@
  * YAML request bodies, turned into JSON text as upstream does: version 1.1 (so `yes` is true and `0644` is octal), times kept as
  * strings, the first document of several. Repeated keys are reported beside the result, since only strict decoding refuses them.
  */
+
 import type { Document, Tags } from 'yaml';
 import { yamlLibrary } from '../base/lazy-module.ts';
+import { hasLongNumber, jsonText } from './exact-json.ts';
 import { quote } from './go-text.ts';
 
 export interface YamlConversion {
@@ -55,7 +57,7 @@ function jsonOf(document: Document.Parsed): string {
       anchor === undefined ? 'document contains excessive aliasing' : `unknown anchor '${anchor}' referenced`;
     throw new Error(`yaml: ${problem}`, { cause });
   }
-  return JSON.stringify(value) ?? 'null';
+  return jsonText(value) ?? 'null';
 }
 
 /** Composed lazily: whatever follows the first document is not even looked at. */
@@ -63,6 +65,8 @@ function firstDocument(text: string): Document.Parsed | undefined {
   const { Composer, Parser } = yamlLibrary();
   const composer = new Composer({
     version: '1.1',
+    // Only where there may be a number that a double does not keep.
+    intAsBigInt: hasLongNumber(text),
     merge: true,
     uniqueKeys: false,
     strict: false,

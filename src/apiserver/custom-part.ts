@@ -5,8 +5,8 @@ import type { OperationHandler } from './registry/dispatch.ts';
 export interface CustomPart {
   /** Its entry in discovery; undefined while its definition is not established. */
   readonly discovered: DiscoveredResource | undefined;
-  /** The schema of its objects as the OpenAPI documents show it; undefined while it is not established. */
-  readonly publishedSchema: Readonly<Record<string, unknown>> | undefined;
+  /** `openAPIV3Schema` of its version. */
+  readonly publishedSchema: Readonly<Record<string, unknown>>;
   /** Whether the definition is being deleted, so that nothing may be created any more. */
   readonly terminating: boolean;
   /** Subresources with an operation of their own (`scale`), by name and verb. */

@@ -2,24 +2,25 @@
  * What the server tells about itself: discovery (`/api`, `/apis`) and OpenAPI (`/openapi`). Documents are made, and their
  * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
+import { apiVersionOf } from '../apimachinery/resource.ts';
+import type { Clock } from '../base/clock.ts';
 import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
+import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import { notFoundPage } from './pages.ts';
-import type { ApiRequest, ApiResponse, Handler } from './request.ts';
+import type { DiscoveredApis, RemoteApis } from './remote-apis.ts';
+import type { Handler } from './request.ts';
 import type { ServedResources } from './resources.ts';
 import { serverVersion } from './version.ts';
 
-interface Document {
-  readonly body: Buffer;
-  readonly contentType: string;
-  readonly etag: string;
-}
-
 export interface DocumentsOptions {
   readonly resources: ServedResources;
+  readonly clock: Clock;
   /** `host:port` as clients see it. */
   readonly serverAddress: string;
+  /** Servers behind this one; undefined while there is none. */
+  readonly remoteApis: () => RemoteApis | undefined;
 }
 
 export class ServerDocuments {
@@ -28,6 +29,9 @@ export class ServerDocuments {
   #openApi: Promise<OpenApi> | undefined;
   /** Of the resources that the documents tell of. */
   #generation = 0;
+  /** What the discovery documents tell of other servers. */
+  #discovered: DiscoveredApis | undefined;
+  #remoteOpenApi: RemoteOpenApi | undefined;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -35,59 +39,73 @@ export class ServerDocuments {
 
   /** Who answers at a path without trailing slash; undefined when it is none of these documents. */
   handler(path: string): Handler | undefined {
-    if (/^\/apis?(\/|$)/.test(path)) return this.#discoveryHandler(path);
-    if (/^\/openapi\/v[23](\/|$)/.test(path)) return this.#openApiHandler(path);
+    if (/^\/apis?(\/|$)/.test(path)) return this.#discoveryHandler();
+    if (/^\/openapi\/v[23](\/|$)/.test(path)) return this.#openApiHandler();
     return undefined;
   }
 
   /** Forgets the documents when other resources are served by now. */
   #renew(): void {
     const { generation } = this.#options.resources;
+    const discovered = this.#options.remoteApis()?.discovered;
+    if (discovered !== this.#discovered) this.#discovery = undefined;
+    this.#discovered = discovered;
+    const remoteOpenApi = this.#options.remoteApis()?.openApi;
+    if (remoteOpenApi !== this.#remoteOpenApi) this.#openApi = undefined;
+    this.#remoteOpenApi = remoteOpenApi;
     if (generation === this.#generation) return;
     this.#generation = generation;
     this.#discovery = undefined;
     this.#openApi = undefined;
   }
 
-  #discoveryHandler(path: string): Handler {
+  #discoveryHandler(): Handler {
     return async (request, info) => {
       const { resources, serverAddress } = this.#options;
       this.#renew();
+      const discovered = this.#discovered;
       this.#discovery ??= import('./discovery/discovery.ts').then(
-        ({ Discovery }) => new Discovery({ resources: discoveredResources(resources), serverAddress }),
+        ({ Discovery }) =>
+          new Discovery({
+            resources: discoveredResources(resources, discovered),
+            ranks: discovered?.ranks,
+            serverAddress,
+          }),
       );
-      const document = (await this.#discovery).document(path, request.headers.accept);
-      return document ? documentResponse(request, document) : notFoundPage(request, info);
+      const [discovery, { discoveryReply }] = await Promise.all([this.#discovery, replies()]);
+      return discoveryReply(request, discovery) ?? notFoundPage(request, info);
     };
   }
 
-  #openApiHandler(path: string): Handler {
+  #openApiHandler(): Handler {
     return async (request, info) => {
-      const { resources } = this.#options;
+      const { resources, clock } = this.#options;
       this.#renew();
+      const remote = this.#remoteOpenApi;
       this.#openApi ??= import('./openapi/openapi.ts').then(
-        ({ OpenApi }) => new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion }),
+        ({ OpenApi }) =>
+          new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion, remote }),
       );
-      const document = (await this.#openApi).document(path, request.headers.accept);
-      return document ? documentResponse(request, document) : notFoundPage(request, info);
+      const [openApi, { openApiReply }] = await Promise.all([this.#openApi, replies()]);
+      return openApiReply(request, openApi, clock.now()) ?? notFoundPage(request, info);
     };
   }
 }
 
-function discoveredResources(resources: ServedResources): DiscoveredResource[] {
-  return [...resources.all()].flatMap(({ row, custom }) => (custom ? (custom.discovered ?? []) : row));
+const replies = () => import('./discovery/document-reply.ts');
+
+/** A group version that another server serves is that server's alone. */
+function discoveredResources(resources: ServedResources, remote: DiscoveredApis | undefined): DiscoveredResource[] {
+  const own = [...resources.all()].flatMap(({ row, custom }) => (custom ? (custom.discovered ?? []) : row));
+  if (!remote) return own;
+  const theirs = new Set(remote.ranks.filter(({ stale }) => stale !== undefined).map(apiVersionOf));
+  return [...own.filter((resource) => !theirs.has(apiVersionOf(resource))), ...remote.resources];
 }
 
 function documentedResources(resources: ServedResources): DocumentedResource[] {
   return [...resources.all()].flatMap(({ row, custom, listKind }): DocumentedResource[] => {
     if (!custom) return [row];
     const { discovered, publishedSchema } = custom;
-    return discovered ? [{ ...discovered, listKind, schema: publishedSchema }] : [];
+    return discovered ? [{ ...discovered, type: undefined, listKind, schema: publishedSchema }] : [];
   });
-}
-
-function documentResponse({ headers: asked }: ApiRequest, { body, contentType, etag }: Document): ApiResponse {
-  const headers = { 'content-type': contentType, etag, vary: 'Accept', 'cache-control': 'public' };
-  if (asked['if-none-match'] === etag) return { status: 304, headers, body: { kind: 'none' } };
-  return { status: 200, headers, body: { kind: 'bytes', chunks: [body] } };
 }

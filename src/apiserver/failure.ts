@@ -2,16 +2,31 @@
  * The one boundary at which whatever was thrown becomes an answer. A `StatusError` is told as it is; anything else is logged with its
  * stack and told as an internal error without one.
  */
+import { quote } from '../apimachinery/go-text.ts';
 import { internalError, messageOf, StatusError } from '../apimachinery/status.ts';
 import type { Log } from '../base/log.ts';
 import { StoreClosedError } from '../storage/store.ts';
+import { withoutHtml } from './authorization/forbidden.ts';
+import { textResponse } from './pages.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
+
+/** Nobody could say whether the request may be made. Told as plain text, as upstream does. */
+export class UndecidedError extends Error {
+  override readonly name = 'UndecidedError';
+
+  constructor({ path, query }: ApiRequest, reason: string) {
+    const search = query.toString();
+    const uri = search === '' ? path : `${path}?${search}`;
+    super(withoutHtml(`Internal Server Error: ${quote(uri)}: ${reason}`));
+  }
+}
 
 export function failureResponse(
   error: unknown,
   request: Pick<ApiRequest, 'method' | 'path' | 'signal'>,
   log: Log,
 ): ApiResponse {
+  if (error instanceof UndecidedError) return textResponse(500, `${error.message}\n`);
   const { status, code, retryAfterSeconds } = asStatus(error, request, log);
   const headers: Record<string, string> = retryAfterSeconds > 0 ? { 'retry-after': String(retryAfterSeconds) } : {};
   return { status: code >= 100 && code < 600 ? code : 500, headers, body: { kind: 'object', object: status } };

@@ -11,7 +11,7 @@ import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
 import { objectMediaType } from './encoding/media-types.ts';
 import { copyObject } from './registry/managed-fields.ts';
-import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame } from './request.ts';
+import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchSource } from './request.ts';
 
 export interface InProcessOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;
@@ -21,10 +21,6 @@ export interface InProcessOptions {
 
 export function inProcessTransport(options: InProcessOptions): Transport {
   return new InProcessTransport(options);
-}
-
-interface WithBatches {
-  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
 }
 
 class InProcessTransport implements Transport {
@@ -67,7 +63,7 @@ class InProcessTransport implements Transport {
         await contentOf(request, response);
         return;
       }
-      yield* framesOf(response.body.events as AsyncIterable<WatchFrame> & WithBatches, signal);
+      yield* framesOf(response.body.events, signal);
       signal.throwIfAborted();
     } finally {
       this.#streams.delete(leaving);
@@ -123,7 +119,7 @@ function closedError(): Error {
   return new Error('the transport is closed');
 }
 
-async function* framesOf(events: WithBatches, signal: AbortSignal) {
+async function* framesOf(events: WatchSource, signal: AbortSignal) {
   for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
     for (const { type, object } of batch) {
       if (signal.aborted) return;

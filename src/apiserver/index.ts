@@ -1,11 +1,11 @@
 /** The API server as the composition root sees it. */
 
 export { type HttpServerOptions, type ListeningServer, startHttpServer } from './http/http-server.ts';
+export { loopbackUser } from './loopback-user.ts';
 export {
   type ApiServer,
   type ApiServerOptions,
   type ApiStore,
   createApiServer,
-  loopbackUser,
   type Security,
 } from './server.ts';

@@ -3,17 +3,21 @@
  * the handler at the end. The order is upstream's. Whatever is thrown on the way becomes a Status here and nowhere else.
  */
 
+import { isUnauthorized } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Auditor, KnownRequest } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
-import { asksImpersonation, impersonatedUser } from './authentication/impersonation.ts';
+import type { Impersonation } from './authentication/impersonation.ts';
+import { asksImpersonation, withoutImpersonation } from './authentication/impersonation-headers.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { forbiddenError } from './authorization/forbidden.ts';
+import { warningHeader } from './encoding/replies.ts';
 import type { YamlThread } from './encoding/yaml-thread.ts';
-import { failureResponse } from './failure.ts';
+import { failureResponse, UndecidedError } from './failure.ts';
 import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
+import type { IdentityStatistics } from './metrics/identity-statistics.ts';
 import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
 import { notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
@@ -35,8 +39,12 @@ export interface PipelineOptions {
   /** Rejects with 401. */
   authenticate(request: ApiRequest): Promise<AuthenticationResult>;
   readonly authorizer: () => Authorizer;
+  readonly impersonate: Impersonation['of'];
+  readonly identity: IdentityStatistics;
   /** Absent: nothing is audited. */
   readonly auditor?: Auditor | undefined;
+  /** Whoever serves this path in this server's stead; undefined: nobody. */
+  remoteHandler(path: string): Handler | undefined;
   readonly resourceHandler: Handler;
   /** Whoever serves a path that is no resource; undefined: nobody. */
   pathHandler(path: string): Handler | undefined;
@@ -86,25 +94,51 @@ function serve(options: PipelineOptions, serving: Serving): Promise<ApiResponse>
 async function answer(options: PipelineOptions, serving: Serving, waitLimitMs: number): Promise<ApiResponse> {
   const { auditor, log } = options;
   const { request, info } = serving;
-  const user = request.user ?? (await authenticated(options, serving));
+  const known: AuthenticationResult = request.user ? { user: request.user } : await authenticated(options, serving);
+  const { user, annotations = {}, warnings = [] } = known;
   const trail = await auditor?.begin({ ...serving, user });
+  for (const [key, value] of Object.entries(annotations)) trail?.annotate(key, value);
   // The request is the pipeline's own until it is answered.
-  Object.assign(request, { user, audit: trail, yamlThread: options.yamlThread });
-  const admitted = admit(options, serving, { user, waitLimitMs });
+  Object.assign(request, { user, audit: trail, auditID: serving.auditID, yamlThread: options.yamlThread });
+  const admitting = admit(options, serving, { user, waitLimitMs });
+  const admitted = warnings.length === 0 ? admitting : admitting.then((response) => withWarnings(response, warnings));
   if (!auditor || !trail) return admitted;
   const response = await admitted.catch((error: unknown) => failureResponse(error, request, log));
   return auditor.finish({ trail, request, longRunning: isLongRunning(info) }, response);
 }
 
 /** Rejects with 401. */
-async function authenticated({ authenticate, auditor, log }: PipelineOptions, serving: Serving): Promise<UserInfo> {
+async function authenticated(options: PipelineOptions, serving: Serving): Promise<AuthenticationResult> {
+  const { authenticate, auditor, identity, clock, log } = options;
+  const startMs = clock.monotonic();
+  let result = 'failure';
   try {
-    return (await authenticate(serving.request)).user;
+    const known = await authenticate(serving.request);
+    result = 'success';
+    identity.users.add({ username: compressedName(known.user.name) });
+    return known;
   } catch (error) {
+    if (!isUnauthorized(error) || error.cause !== undefined) result = 'error';
     if (auditor) await auditor.refused(serving, failureResponse(error, serving.request, log).status);
     throw error;
+  } finally {
+    identity.authentication.add({ result }, clock.monotonic() - startMs);
   }
 }
+
+/** So that the series of all users stay few. */
+function compressedName(name: string): string {
+  if (wellKnownUsers.has(name)) return name;
+  return name.includes('@') ? 'email_id' : 'other';
+}
+
+const wellKnownUsers: ReadonlySet<string> = new Set([
+  'admin',
+  'client',
+  'kube_proxy',
+  'kubelet',
+  'system:serviceaccount:kube-system:default',
+]);
 
 /** As whom, whether there is room, whether they may; then the handler. */
 async function admit(
@@ -112,12 +146,15 @@ async function admit(
   { request, info, observed, inProcess }: Serving,
   known: { readonly user: UserInfo; readonly waitLimitMs: number },
 ): Promise<ApiResponse> {
-  const { authorizer, flowControl } = options;
+  const { flowControl } = options;
   let { user } = known;
   if (!inProcess && asksImpersonation(request)) {
-    user = await impersonatedUser(request, user, authorizer());
-    request.audit?.impersonated(user);
-    Object.assign(request, { user });
+    const impersonated = await options.impersonate(request, info, user);
+    if (impersonated) {
+      user = impersonated.user;
+      request.audit?.impersonated(user, impersonated.constraint);
+      Object.assign(request, { user, headers: withoutImpersonation(request.headers) });
+    }
   }
   const entering = flowControl().enter(request, info, known.waitLimitMs);
   const entry = entering instanceof Promise ? await entering : entering;
@@ -127,7 +164,7 @@ async function admit(
   }
   let response: ApiResponse;
   try {
-    await authorize(authorizer(), { user, info, request });
+    await authorize(options, { user, info, request });
     response = await handlerOf(options, info)(request, info);
     if (response.body.kind === 'stream' && !isLongRunning(info)) {
       // A long list occupies its seats until it is written.
@@ -141,24 +178,40 @@ async function admit(
   return entry.headers ? withHeaders(response, entry.headers) : response;
 }
 
+function withWarnings(response: ApiResponse, warnings: readonly string[]): ApiResponse {
+  const { warning } = response.headers;
+  const added = warningHeader(warnings).warning ?? '';
+  return withHeaders(response, { warning: warning ? `${added}, ${warning}` : added });
+}
+
 function withHeaders(response: ApiResponse, headers: ApiResponse['headers']): ApiResponse {
   return { ...response, headers: { ...response.headers, ...headers } };
 }
 
-/** Throws 403. */
+/** Rejects with 403, or with a response where somebody who should have decided could not. */
 async function authorize(
-  authorizer: Authorizer,
+  { authorizer, identity, clock }: PipelineOptions,
   { user, info, request }: { readonly user: UserInfo; readonly info: RequestInfo; readonly request: ApiRequest },
 ): Promise<void> {
   const attributes = { user, info };
-  const pending = authorizer.authorize(attributes);
-  const { decision, reason } = pending instanceof Promise ? await pending : pending;
+  const startMs = clock.monotonic();
+  const pending = authorizer().authorize(attributes);
+  const { decision, reason, error } = pending instanceof Promise ? await pending : pending;
+  const result = decision === 'allow' ? 'allowed' : error ? 'error' : decision === 'deny' ? 'denied' : decision;
+  identity.authorization.add({ result }, clock.monotonic() - startMs);
+  if (decision !== 'allow' && error) {
+    request.audit?.annotate('authorization.k8s.io/reason', 'internal error');
+    throw new UndecidedError(request, error);
+  }
   request.audit?.annotate('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
   request.audit?.annotate('authorization.k8s.io/reason', reason);
   if (decision !== 'allow') throw forbiddenError(attributes, reason);
 }
 
-function handlerOf({ resources, resourceHandler, pathHandler }: PipelineOptions, info: RequestInfo): Handler {
+function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {
+  const { resources, resourceHandler, pathHandler } = options;
+  const remote = options.remoteHandler(info.path);
+  if (remote) return remote;
   if (info.isResource && resources.hasVersion(info.group, info.version)) return resourceHandler;
   return pathHandler(info.path) ?? notFoundPage;
 }

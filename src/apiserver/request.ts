@@ -32,7 +32,12 @@ export interface RequestInfo {
 export type RequestBody =
   | { readonly kind: 'none' }
   /** Rejects with a `StatusError` 413 above `limitBytes`, 400 when the sender stops half-way. */
-  | { readonly kind: 'bytes'; read(limitBytes: number): Promise<Buffer> }
+  | {
+      readonly kind: 'bytes';
+      read(limitBytes: number): Promise<Buffer>;
+      /** As they arrive, in the stead of `read`, for who hands them on: nothing is kept, and the sender waits for the taker. */
+      pieces?(): AsyncIterable<Uint8Array>;
+    }
   | { readonly kind: 'value'; readonly value: unknown };
 
 /** An HTTP/1.1 connection that asked to be upgraded (SPDY or WebSocket); whoever takes it answers on the socket itself. */
@@ -47,6 +52,8 @@ export interface ApiRequest {
   /** Decoded path without query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** The query as the client wrote it, for who hands it on; absent: what `query` says. */
+  readonly search?: string | undefined;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: RequestBody;
@@ -57,6 +64,8 @@ export interface ApiRequest {
   readonly user?: UserInfo | undefined;
   /** What the audit log tells of this request; set after authentication, absent where it tells nothing. */
   readonly audit?: AuditTrail | undefined;
+  /** What the request is called in every audit log on its way; set by the pipeline. */
+  readonly auditID?: string | undefined;
   /** Aborted when the client is gone or the request's time is up. */
   readonly signal: AbortSignal;
   /** Aborts the signal: the time is up. Absent where the signal is the caller's own. */
@@ -85,7 +94,7 @@ export type ResponseBody =
       readonly object?: (() => unknown) | undefined;
     }
   /** A watch; each transport frames the events itself. */
-  | { readonly kind: 'watch'; readonly events: AsyncIterable<WatchFrame> }
+  | { readonly kind: 'watch'; readonly events: WatchSource }
   /** The connection was taken over (upgrade); nothing more to send. */
   | { readonly kind: 'taken' };
 
@@ -94,6 +103,25 @@ export interface WatchFrame {
   readonly type: string;
   readonly object: unknown;
   encoded(): Buffer;
+}
+
+/** Where frames go. */
+export interface FrameSink {
+  /** A promise: nothing more until it resolves. */
+  write(frames: readonly WatchFrame[]): Promise<void> | undefined;
+  end(): void;
+}
+
+/** What a watch tells, to one reader: who is called with what has come in, or who asks for it. */
+export interface WatchSource {
+  /** From now on everything goes to the sink, its end included. */
+  pumpTo(sink: FrameSink): void;
+  /** What is there, or the next that comes; undefined at the end. */
+  takeBatch(): Promise<readonly WatchFrame[] | undefined>;
+  /** The reader has gone away: drops everything. */
+  cancel(): void;
+  /** Calls back once, when the watch has ended for whatever reason; at once if it has. */
+  onEnd(callback: () => void): void;
 }
 
 export interface ApiResponse {

@@ -12,10 +12,12 @@ import { builtinResources, builtinSchema } from '../api/schema.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
 import type { ResourceRow, SelectorRow, SubresourceRow } from '../apimachinery/schema.ts';
+import { once } from '../base/once.ts';
 import type { CustomPart } from './custom-part.ts';
 import { deprecationWarning } from './deprecation.ts';
 import { type ResourceCodec, tableCodec } from './encoding/resource-codec.ts';
 import { fieldReader } from './watch-cache/selectable-fields.ts';
+import type { Source } from './watch-cache/source.ts';
 
 /** What all served versions of one resource have in common. */
 export interface StoredKind {
@@ -34,6 +36,10 @@ export interface StoredKind {
   readonly keepsStatus: boolean;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** Stands before the store where what it keeps takes more than decoding: see `custom-resources/conversion/`. */
+  readonly source?: (<V>(source: Source<V>) => Source<V>) | undefined;
+  /** What is stored after this revision is in today's form; absent: as for all resources. */
+  readonly trustedAfter?: number | undefined;
   /** Every served version, by apiVersion. */
   readonly versions: ReadonlyMap<string, ServedResource>;
   /** Values that field selectors compare, under the hub version's names. */
@@ -109,7 +115,12 @@ export class ServedResources {
     for (const listener of this.#listeners) listener([...gone]);
   }
 
-  /** Calls back after every change, with what is served no longer. */
+  /** What a served resource tells of itself has changed, and nothing else. */
+  touch(): void {
+    this.generation++;
+  }
+
+  /** Calls back after every change of what is served, with what is served no longer. */
   onChange(listener: (gone: readonly StoredKind[]) => void): void {
     this.#listeners.push(listener);
   }
@@ -219,13 +230,4 @@ function enabledResources({ runtimeConfig = {}, featureGates = {} }: ResourceCon
     const gated = row.gate === undefined || (featureGates[row.gate] ?? defaultGates.get(row.gate) ?? false);
     return enabled && gated;
   });
-}
-
-/** What needs a kind's code is worked out when it is first asked for: see `behaviours.ts`. */
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
 }

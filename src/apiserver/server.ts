@@ -5,13 +5,15 @@
  */
 
 import type { KubeObject } from '../apimachinery/meta.ts';
+import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { onFirstCall } from '../base/lazy-module.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { withOwnImports } from '../base/own-imports.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
-import type { Store } from '../storage/store.ts';
+import { prefixEnd, type Store } from '../storage/store.ts';
 import { AdmissionStatistics } from './admission/admission-statistics.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import type { Auditor } from './audit/auditor.ts';
@@ -25,6 +27,8 @@ import type { FlowControl } from './flow-control/flow-control.ts';
 import { type InFlightLimits, inFlightControl } from './flow-control/in-flight.ts';
 import { type HealthCheck, HealthChecks } from './health/health-checks.ts';
 import { inProcessTransport } from './in-process-transport.ts';
+import { loopbackUser } from './loopback-user.ts';
+import { IdentityStatistics } from './metrics/identity-statistics.ts';
 import type { MetricsSource } from './metrics/metrics-page.ts';
 import { RequestStatistics } from './metrics/request-observer.ts';
 import { createPipeline } from './pipeline.ts';
@@ -33,6 +37,7 @@ import { createEnvironment, type Environment } from './registry/environment.ts';
 import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import { WatchLifetimes } from './registry/watch-lifetimes.ts';
+import type { RemoteApis } from './remote-apis.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
@@ -85,6 +90,8 @@ export interface ApiServerOptions {
   readonly auditor?: Auditor | undefined;
   /** What `componentstatuses` tells besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
+  /** What is counted about who asks and what they may, where others count too. */
+  readonly identity?: IdentityStatistics | undefined;
   /** `host:port` as clients see it, for discovery. */
   readonly serverAddress?: string | undefined;
 }
@@ -106,6 +113,8 @@ export interface ApiServer {
   registerMetrics(families: () => string): void;
   /** From now on it decides who gets in; what entered before leaves as it came. */
   useFlowControl(control: FlowControl): void;
+  /** From now on they answer for paths that are theirs, and what they say they serve is told beside what this server serves. */
+  useRemoteApis(apis: RemoteApis): void;
   /** By name, as in `deployments.apps`; undefined for what is not stored here. */
   storageNamed(name: string): KindStorage | undefined;
   /** Resolves when requests are answered; rejects when the store cannot be read. */
@@ -115,9 +124,6 @@ export interface ApiServer {
   /** Ends all watches. The store is its owner's to close. */
   close(): Promise<void>;
 }
-
-/** The user of the server's own calls: passes authorization whatever the policy. */
-export const loopbackUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
 
 const allowAll: Authorizer = { name: 'AlwaysAllow', authorize: () => ({ decision: 'allow', reason: '' }) };
 const anonymous: AuthenticationResult = {
@@ -145,7 +151,9 @@ class Server implements ApiServer {
   readonly #watchLifetimes: WatchLifetimes;
   readonly #furtherMetrics: (() => string)[] = [];
   #flowControl: FlowControl;
+  #remoteApis: RemoteApis | undefined;
   readonly #starting: Promise<void>;
+  readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
   #started = false;
 
@@ -199,6 +207,7 @@ class Server implements ApiServer {
     ]);
     this.#flowControl = inFlightControl(options.inFlight);
     const statistics = new RequestStatistics(clock);
+    const { identity = new IdentityStatistics() } = options;
     const dispatch: Handler = createDispatcher({
       resources: this.resources,
       environment: this.#environment,
@@ -215,9 +224,18 @@ class Server implements ApiServer {
       yamlThread: this.#yamlThread,
       authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
       authorizer: () => authorizer,
+      impersonate: onFirstCall(async () => {
+        const { Impersonation } = await import('./authentication/impersonation.ts');
+        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
+        const statistics = identity.impersonation;
+        const impersonation = new Impersonation({ authorizer: () => authorizer, clock, statistics, constrained });
+        return (request, info, user) => impersonation.of(request, info, user);
+      }),
+      identity,
       auditor: options.auditor,
       clock,
       random: options.random ?? systemRandom,
+      remoteHandler: (path) => this.#remoteApis?.handler(path),
       resourceHandler: async (request, info) => {
         if (!this.#started) await this.#starting;
         return dispatch(request, info);
@@ -225,7 +243,12 @@ class Server implements ApiServer {
       pathHandler: (path) => this.#pathHandler(path),
     });
     const { serverAddress = '' } = options;
-    this.#documents = new ServerDocuments({ resources: this.resources, serverAddress });
+    this.#documents = new ServerDocuments({
+      resources: this.resources,
+      clock,
+      serverAddress,
+      remoteApis: () => this.#remoteApis,
+    });
     this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
     this.#health = new HealthChecks({
       ready: () => this.ready(),
@@ -236,6 +259,7 @@ class Server implements ApiServer {
     const metrics: MetricsSource = {
       requests: statistics,
       admission: admissionStatistics,
+      identity,
       health: this.#health.statistics,
       resources: this.resources,
       flowControl: () => this.#flowControl,
@@ -288,6 +312,10 @@ class Server implements ApiServer {
     this.#flowControl = control;
   }
 
+  useRemoteApis(apis: RemoteApis): void {
+    this.#remoteApis = apis;
+  }
+
   storageNamed(name: string): KindStorage | undefined {
     return this.#environment.storageNamed(name);
   }
@@ -301,6 +329,7 @@ class Server implements ApiServer {
   }
 
   async close(): Promise<void> {
+    this.#stopping.abort(new Error('the API server is stopping'));
     this.#compaction.close();
     this.#time.close();
     this.#yamlThread.close();
@@ -310,6 +339,30 @@ class Server implements ApiServer {
   async #start(apiStore: ApiStore): Promise<void> {
     this.#trustedAfter = apiStore.kind === 'objects' ? 0 : await trustStored(apiStore.store);
     this.#started = true;
+    const isDefined = new Promise<void>((resolve) => this.#environment.onFirst(definitionsPrefix, resolve));
+    const { entries } = await apiStore.store.range({
+      start: definitionsPrefix,
+      end: prefixEnd(definitionsPrefix),
+      limit: 1,
+    });
+    if (entries.length > 0) await this.#serveCustomResources();
+    else isDefined.then(() => this.#serveCustomResources()).catch((error: unknown) => this.#failCustom(error));
+  }
+
+  /** From the first definition on; clusters without any do not even load the code. */
+  async #serveCustomResources(): Promise<void> {
+    const { clock, log, resources } = this;
+    const { startCustomResources } = await withOwnImports(() => import('./custom-resources/custom-resources.ts'));
+    const client = this.client(loopbackUser);
+    const { signal } = this.#stopping;
+    const environment = this.#environment;
+    const { random } = environment;
+    await startCustomResources({ resources, environment, client, clock, random, log, signal });
+  }
+
+  #failCustom(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    this.log.error('custom resources cannot be served', { error: messageOf(error) });
   }
 
   #pathHandler(path: string): Handler | undefined {
@@ -327,6 +380,8 @@ class Server implements ApiServer {
     return this.#paths.get(longest);
   }
 }
+
+const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
 type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 

@@ -6,9 +6,10 @@
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import { createAdmission } from '../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../apiserver/admission/plugins/default-tolerations.ts';
+import type { AggregationOptions } from '../apiserver/aggregation/aggregation.ts';
 import type { Auditor } from '../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../apiserver/authentication/authentication.ts';
-import { type AuthorizationMode, createAuthorization } from '../apiserver/authorization/authorization.ts';
+import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
@@ -21,9 +22,11 @@ import {
   loopbackUser,
   startHttpServer,
 } from '../apiserver/index.ts';
+import { IdentityStatistics } from '../apiserver/metrics/identity-statistics.ts';
 import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-connections.ts';
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
+import type { TokenRequestOptions } from '../apiserver/reviews/token-request.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
 import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
@@ -36,17 +39,27 @@ import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
 import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
+import { hostPort } from '../serving/dial.ts';
 
 export interface ApiServerTrust {
   /** PEM of the authority that client certificates come from. */
   readonly clientCaPem: string;
   readonly serving: CertifiedKey;
   readonly tokens: TokenSigner;
-  /** `--service-account-issuer`. */
-  readonly issuer: string;
+  /** `--service-account-issuer`: the first one signs, all are accepted. */
+  readonly issuers: readonly [string, ...string[]];
+  /** `--api-audiences`; default: the issuers. */
+  readonly apiAudiences?: readonly string[] | undefined;
+  /** `--service-account-jwks-uri`; default: this server's own. */
+  readonly keySetUri?: string | undefined;
   /** Proxies that tell by headers who is asking; absent: none is believed. */
   readonly requestHeader?: AuthenticationOptions['requestHeader'];
 }
+
+export type AuthenticationSettings = Pick<
+  AuthenticationOptions,
+  'anonymous' | 'tokenFile' | 'bootstrapTokens' | 'remoteTokens' | 'serviceAccountLookup'
+>;
 
 export interface ComposedApiServerOptions {
   readonly store: ApiStore;
@@ -57,16 +70,22 @@ export interface ComposedApiServerOptions {
   readonly listen: readonly { readonly host: string; readonly port: number }[];
   /** What Pods reach the server by; absent: the `kubernetes` Service has no endpoints. */
   readonly advertiseAddress?: string | undefined;
+  /** `--external-hostname`; default: the advertised address. */
+  readonly externalHostname?: string | undefined;
   readonly serviceCidrs: readonly string[];
   readonly nodePortRange?: PortRange | undefined;
-  readonly authorizationModes?: readonly AuthorizationMode[] | undefined;
-  readonly anonymous?: boolean | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly bootstrapTokens?: boolean | undefined;
+  /** Default: `Node`, then `RBAC`. */
+  readonly authorizers?: (() => readonly ChainedAuthorizer[]) | undefined;
+  readonly authentication?: AuthenticationSettings | undefined;
+  readonly tokenRequests?: Pick<TokenRequestOptions, 'maxExpirationSeconds' | 'extendExpiration'> | undefined;
+  /** Where those who give the settings above count too; shown by `/metrics`. */
+  readonly identity?: IdentityStatistics | undefined;
   readonly runtimeConfig?: Readonly<Record<string, boolean>> | undefined;
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   readonly enableAdmission?: readonly string[] | undefined;
   readonly disableAdmission?: readonly string[] | undefined;
+  /** `--admission-control-config-file`, by plugin. */
+  readonly admissionConfigurations?: ReadonlyMap<string, unknown> | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
   /** Its owner's to close. */
@@ -92,6 +111,8 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** How servers behind this one are reached. */
+  readonly aggregation?: Pick<AggregationOptions, 'routing' | 'credentials' | 'rejectRedirects'> | undefined;
   /** What `kubectl get componentstatuses` shows besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
 }
@@ -150,7 +171,9 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     await end();
     await http.close();
   };
-  startLater(server, { ...options, bootstrap, signal: stopping.signal });
+  const externalHost = options.externalHostname ?? options.advertiseAddress ?? options.listen[0]?.host ?? '';
+  const externalAddress = hostPort({ host: externalHost, port });
+  startLater(server, { ...options, bootstrap, signal: stopping.signal, externalAddress });
   try {
     await bootstrap.ready;
   } catch (error) {
@@ -186,7 +209,12 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   });
 }
 
-type RunningOptions = ComposedApiServerOptions & { readonly bootstrap: Bootstrap; readonly signal: AbortSignal };
+type RunningOptions = ComposedApiServerOptions & {
+  readonly bootstrap: Bootstrap;
+  readonly signal: AbortSignal;
+  /** `host:port` */
+  readonly externalAddress: string;
+};
 
 /** What a cluster's first second goes without. */
 function startLater(server: ApiServer, options: RunningOptions): void {
@@ -196,12 +224,29 @@ function startLater(server: ApiServer, options: RunningOptions): void {
     await bootstrap.ready;
     await bootstrap.settled;
     if (signal.aborted) return;
+    const { issuerDiscoveryPages } = await import('../apiserver/issuer-discovery.ts');
+    const { tokens: signer, keySetUri } = options.trust;
+    const pages = issuerDiscoveryPages({ signer, keySetUri, externalAddress: options.externalAddress, log });
+    for (const [path, handler] of pages) server.registerPath(path, handler);
     const { registerDebugPages } = await import('../apiserver/debug/debug-pages.ts');
     registerDebugPages(server, { clock, profiling, flags, ...started });
+    void aggregate(server, options);
     if (options.priorityAndFairness ?? true) await startFlowControl(server, options);
   };
   start().catch((error: unknown) => {
     if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
+  });
+}
+
+/** Other servers' APIs, and the list of this server's own. Never rejects. */
+async function aggregate(server: ApiServer, options: RunningOptions): Promise<void> {
+  const { clock, random, log, signal, aggregation } = options;
+  const { runAggregation } = await import('../apiserver/aggregation/aggregation.ts');
+  const context = componentContext({ client: server.client(loopbackUser), clock, random, log, signal });
+  const { resources } = server;
+  const useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  await runAggregation(context, { ...aggregation, resources, useRemoteApis }).catch((error: unknown) => {
+    if (!signal.aborted) log.error('APIServices are not looked after', { error: String(error) });
   });
 }
 
@@ -221,9 +266,14 @@ async function startFlowControl(server: ApiServer, options: RunningOptions): Pro
   server.useFlowControl(control);
 }
 
+const defaultChain = chainOf(['Node', 'RBAC']);
+
 function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {
-  const { clock, random, log, trust } = options;
+  const { clock, random, log, trust, identity = new IdentityStatistics() } = options;
+  const { issuers, apiAudiences = issuers } = trust;
+  const { authorizers: chain = () => defaultChain } = options;
   return createApiServer({
+    identity,
     store: options.store,
     clock,
     random,
@@ -235,17 +285,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
-    hooks: (client) => {
-      const { serviceCidrs, nodePortRange } = options;
-      let allocator: Promise<ServiceAllocator> | undefined;
-      const allocatorOnce = () => {
-        allocator ??= import('../apiserver/services/service-allocator.ts').then(
-          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
-        );
-        return allocator;
-      };
-      return new Map([['services', serviceHooks(allocatorOnce)]]);
-    },
+    hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
       const authentication = createAuthentication({
@@ -256,13 +296,13 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         clientCa: () => trust.clientCaPem,
         requestHeader: trust.requestHeader,
         tokenSigner: trust.tokens,
-        issuers: [trust.issuer],
-        apiAudiences: [trust.issuer],
-        bootstrapTokens: options.bootstrapTokens ?? true,
-        anonymous: options.anonymous,
-        tokenFile: options.tokenFile,
+        issuers,
+        apiAudiences,
+        bootstrapTokens: true,
+        statistics: identity,
+        ...options.authentication,
       });
-      const authorization = createAuthorization({ modes: options.authorizationModes ?? ['Node', 'RBAC'], informers });
+      const authorization = createAuthorization({ chain, informers, decisions: identity.decisions });
       const { authorizer, userRules, ruleResolver } = authorization;
       const admission = createAdmission({
         context: { client, informers, clock, random, log, authorizer, signal, resources },
@@ -270,6 +310,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
         disable: options.disableAdmission,
+        configurations: options.admissionConfigurations,
         tolerations: options.tolerations,
       });
       const handlers = reviewHandlers({
@@ -278,7 +319,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         userRules,
         clock,
         admission: () => admission,
-        tokenRequest: { client, random, signer: trust.tokens, apiAudiences: [trust.issuer] },
+        tokenRequest: { client, random, signer: trust.tokens, apiAudiences, ...options.tokenRequests },
       });
       const proxies = nodeProxyHandlers({
         client,
@@ -297,6 +338,17 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange } = options;
+  let allocator: Promise<ServiceAllocator> | undefined;
+  return () => {
+    allocator ??= import('../apiserver/services/service-allocator.ts').then(
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+    );
+    return allocator;
+  };
 }
 
 function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {

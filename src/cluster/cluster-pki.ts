@@ -28,6 +28,8 @@ export interface ClusterPki {
   readonly authority: CertificateAuthority;
   /** Made when first asked for. */
   frontProxyAuthority(): CertificateAuthority;
+  /** What the API server shows servers behind it, of the front proxy's authority. */
+  frontProxyClient(commonName: string): CertifiedKey;
   /** PEM of the private key that signs service account tokens. */
   readonly serviceAccountKeyPem: string;
   /** The server certificate for these names and addresses, in addition to those it always has. */
@@ -47,16 +49,19 @@ export function clusterPki(files: KeyFiles, sources: PkiSources): ClusterPki {
     serviceAccount = { certificatePem: '', keyPem: encodePrivateKey(sources.keys.generate()) };
     files.save('sa', serviceAccount);
   }
-  const issue = (name: string, options: IssueOptions): CertifiedKey => {
+  const frontProxyAuthority = () => authorityOf(files, 'front-proxy-ca', 'front-proxy-ca', sources);
+  const issue = (name: string, options: IssueOptions, issuer = authority): CertifiedKey => {
     const known = files.load(name);
-    if (known && stillGood(known, options, authority, sources.clock.now())) return known;
-    const pair = issueCertificate(authority, options);
+    if (known && stillGood(known, options, issuer, sources.clock.now())) return known;
+    const pair = issueCertificate(issuer, options);
     files.save(name, pair);
     return pair;
   };
   return {
     authority,
-    frontProxyAuthority: () => authorityOf(files, 'front-proxy-ca', 'front-proxy-ca', sources),
+    frontProxyAuthority,
+    frontProxyClient: (commonName) =>
+      issue('front-proxy-client', { commonName, usages: ['client auth'] }, frontProxyAuthority()),
     serviceAccountKeyPem: serviceAccount.keyPem,
     apiServer: (names, addresses) =>
       issue('apiserver', {

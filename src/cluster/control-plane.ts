@@ -10,13 +10,16 @@ import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
 import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
+import type { ControllerManagerOptions } from '../controllers/options.ts';
+import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
-import { inProcessChecks } from './component-checks.ts';
+import { inProcessChecks, localPortChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -28,7 +31,8 @@ export interface ControlPlaneOptions
     | 'hostname'
     | 'serviceCidrs'
     | 'listen'
-    | 'authorizationModes'
+    | 'authorizers'
+    | 'authentication'
     | 'requestTimeoutMs'
   > {
   readonly store: ApiStore;
@@ -39,6 +43,10 @@ export interface ControlPlaneOptions
   readonly log: Log;
   /** Ranges that Nodes get their Pods' addresses from. */
   readonly clusterCidrs: readonly string[];
+  /** What the server is to do beyond that, as flags of `kube-apiserver` have it. */
+  readonly apiServer?: Partial<ComposedApiServerOptions> | undefined;
+  readonly controllerManager?: ControllerManagerOptions | undefined;
+  readonly schedulerOptions?: SchedulerOptions | undefined;
   /** As `--controllers`; default `*`. */
   readonly controllers?: readonly string[];
   /** Default true. */
@@ -86,11 +94,14 @@ const authenticated = 'system:authenticated';
 /** As whom the API server calls kubelets. */
 const kubeletClient = ['apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']] as const;
 
+/** As whom the API server calls servers behind it. */
+const frontProxyClient = 'front-proxy-client';
+
 /** As kubeadm has them. */
 const frontProxyHeaders = {
-  allowedNames: ['front-proxy-client'],
+  allowedNames: [frontProxyClient],
   usernameHeaders: ['X-Remote-User'],
-  uidHeaders: [],
+  uidHeaders: ['X-Remote-Uid'],
   groupHeaders: ['X-Remote-Group'],
   extraHeaderPrefixes: ['X-Remote-Extra-'],
 } as const;
@@ -113,22 +124,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
   const apiServer = await startApiServer({
     ...options,
+    ...options.apiServer,
     headStartMs,
-    components: inProcessChecks(components),
-    kubelet: {
-      credentials: () => {
-        const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);
-        return { certificate, key };
-      },
-      authority: () => pki.authority.certificatePem,
-      // Addresses first: names of nodes need not be known to any name server.
-      preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
-    },
+    components: inProcessChecks(components, localPortChecks(clock)),
+    ...backendsOf(pki),
     trust: {
       clientCaPem: pki.authority.certificatePem,
       serving: serving(),
       tokens,
-      issuer: serviceAccountIssuer,
+      issuers: [serviceAccountIssuer],
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });
@@ -151,6 +155,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
       controllers: options.controllers ?? ['*'],
+      ...options.controllerManager,
       headStartMs,
       contextFor: (account) => contextOfAccount(shared, client, account),
       rootCA: pki.authority.certificatePem,
@@ -165,7 +170,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   if (options.scheduler !== false)
     components.run('kube-scheduler', async (signal) => {
       await sleep(clock, headStartMs, signal);
-      await runScheduler(contextOf('system:kube-scheduler', signal));
+      await runScheduler(contextOf('system:kube-scheduler', signal), options.schedulerOptions);
     });
   return {
     url,
@@ -178,6 +183,20 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       await components.stop();
       await apiServer.close();
     },
+  };
+}
+
+/** As whom the API server calls kubelets and other servers, and whom it believes there. */
+function backendsOf(pki: ClusterPki): Pick<ComposedApiServerOptions, 'kubelet' | 'aggregation'> {
+  const credentials = ({ certificatePem: certificate, keyPem: key }: CertifiedKey) => ({ certificate, key });
+  return {
+    kubelet: {
+      credentials: () => credentials(pki.client(...kubeletClient)),
+      authority: () => pki.authority.certificatePem,
+      // Addresses first: names of nodes need not be known to any name server.
+      preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
+    },
+    aggregation: { credentials: () => credentials(pki.frontProxyClient(frontProxyClient)) },
   };
 }
 

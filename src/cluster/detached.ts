@@ -68,6 +68,9 @@ function upWords(options: UpOptions): string[] {
   };
   return [
     ...Object.entries(valued).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
+    ...(options.kubeApiserverFlag ?? []).map((flag) => `--kube-apiserver-flag=${flag}`),
+    ...(options.kubeControllerManagerFlag ?? []).map((flag) => `--kube-controller-manager-flag=${flag}`),
+    ...(options.kubeSchedulerFlag ?? []).map((flag) => `--kube-scheduler-flag=${flag}`),
     ...(options.mergeKubeconfig ? ['--merge-kubeconfig'] : []),
     ...(options.install === false ? ['--no-install'] : []),
   ];

@@ -31,6 +31,16 @@ test('a runtime of one´s own is remembered, until the runtime is to be simulate
   assert.equal(settle({ runtime: 'simulated' }, before, 'machine').containerRuntimeEndpoint, undefined);
 });
 
+test('flags of a component are remembered together, replaced together, and forgotten with an empty one', () => {
+  const given = { kubeApiserverFlag: ['profiling=false', 'event-ttl=5m'], kubeSchedulerFlag: ['v=2'] };
+  const before = settle(given, {}, 'machine');
+  assert.deepEqual(settle({}, before, 'machine').componentFlags, before.componentFlags);
+  const replaced = settle({ kubeApiserverFlag: ['event-ttl=1m'] }, before, 'machine');
+  assert.deepEqual(replaced.componentFlags, { 'kube-apiserver': ['event-ttl=1m'], 'kube-scheduler': ['v=2'] });
+  const forgotten = settle({ kubeApiserverFlag: [''], kubeSchedulerFlag: [''] }, replaced, 'machine');
+  assert.equal(forgotten.componentFlags, undefined);
+});
+
 for (const { text, host, port } of [
   { text: '0.0.0.0:443', host: '0.0.0.0', port: 443 },
   { text: 'localhost:1', host: '127.0.0.1', port: 1 },

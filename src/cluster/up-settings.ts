@@ -13,6 +13,11 @@ import type { DataDirectory } from './data-directory.ts';
 
 export type RuntimeKind = 'containerd' | 'simulated';
 
+/** By component: `NAME=VALUE` of its flags, as given. */
+export type ComponentFlags = Readonly<
+  Partial<Record<'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler', readonly string[]>>
+>;
+
 /** As given on the command line; absent: not given. */
 export interface UpOptions {
   readonly dataDir?: string | undefined;
@@ -23,6 +28,9 @@ export interface UpOptions {
   readonly mergeKubeconfig?: boolean | undefined;
   readonly install?: boolean | undefined;
   readonly nodeName?: string | undefined;
+  readonly kubeApiserverFlag?: readonly string[] | undefined;
+  readonly kubeControllerManagerFlag?: readonly string[] | undefined;
+  readonly kubeSchedulerFlag?: readonly string[] | undefined;
 }
 
 /** What a cluster keeps from one start to the next. */
@@ -34,6 +42,8 @@ export interface ClusterSettings {
   readonly nodeName: string;
   readonly serviceCidrs: readonly string[];
   readonly clusterCidrs: readonly string[];
+  /** Absent: none were given. */
+  readonly componentFlags?: ComponentFlags | undefined;
 }
 
 const fileName = 'cluster.json';
@@ -45,6 +55,7 @@ export function settle(options: UpOptions, remembered: Partial<ClusterSettings>,
   const endpoint =
     options.containerRuntimeEndpoint ??
     (options.runtime === 'simulated' ? undefined : remembered.containerRuntimeEndpoint);
+  const componentFlags = joinFlags(options, remembered.componentFlags ?? {});
   const settings = {
     listen: options.listen === undefined ? (remembered.listen ?? defaultListen) : parseListen(options.listen),
     runtime:
@@ -53,6 +64,7 @@ export function settle(options: UpOptions, remembered: Partial<ClusterSettings>,
     nodeName: options.nodeName ?? remembered.nodeName ?? nodeName,
     serviceCidrs: remembered.serviceCidrs ?? ['10.96.0.0/16'],
     clusterCidrs: remembered.clusterCidrs ?? ['10.244.0.0/16'],
+    ...(Object.keys(componentFlags).length === 0 ? {} : { componentFlags }),
   };
   if (settings.runtime === 'simulated' && endpoint !== undefined)
     throw new CommandError(
@@ -66,6 +78,20 @@ export function settle(options: UpOptions, remembered: Partial<ClusterSettings>,
       'Give another with --node-name.',
     );
   return settings;
+}
+
+/** A component's flags are one option: given again they replace all of before, and a single empty one forgets them. */
+function joinFlags(options: UpOptions, remembered: ComponentFlags): ComponentFlags {
+  const joined = {
+    'kube-apiserver': options.kubeApiserverFlag ?? remembered['kube-apiserver'],
+    'kube-controller-manager': options.kubeControllerManagerFlag ?? remembered['kube-controller-manager'],
+    'kube-scheduler': options.kubeSchedulerFlag ?? remembered['kube-scheduler'],
+  };
+  return Object.fromEntries(
+    Object.entries(joined)
+      .map(([component, flags]) => [component, flags?.filter((flag) => flag !== '') ?? []] as const)
+      .filter(([, flags]) => flags.length > 0),
+  );
 }
 
 /** `HOST:PORT`, `[IPV6]:PORT`; `localhost` is 127.0.0.1. */

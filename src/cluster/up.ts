@@ -15,6 +15,7 @@ import { clusterDomain, nameServerAddress } from './addons.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
+import type { ConfiguredComponents } from './component-flags.ts';
 import { Components } from './components.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
@@ -75,6 +76,8 @@ interface Place {
   readonly remembered: Partial<ClusterSettings>;
   readonly nodeIp: string | undefined;
   readonly log: Log;
+  /** Absent: no flags were given. */
+  readonly configured: ConfiguredComponents | undefined;
 }
 
 class Cluster implements StartedCluster {
@@ -93,7 +96,7 @@ class Cluster implements StartedCluster {
 
   async start(signal: AbortSignal): Promise<void> {
     const { machine, clock, report, random } = this.#surroundings;
-    const place = await this.#prepare();
+    const place = await this.#prepare(signal);
     signal.throwIfAborted();
     const { directory, settings, remembered } = place;
     this.#directory = directory;
@@ -130,7 +133,7 @@ class Cluster implements StartedCluster {
   }
 
   /** Everything that can be refused. */
-  async #prepare(): Promise<Place> {
+  async #prepare(signal: AbortSignal): Promise<Place> {
     const options = this.#options;
     const { machine } = this.#surroundings;
     const directory = openDataDirectory(options.dataDir ?? defaultDataDirectory(machine));
@@ -146,7 +149,20 @@ class Cluster implements StartedCluster {
     await this.#install(settings);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
-    return { directory, settings, remembered, nodeIp, log };
+    const configured = await this.#configure(settings, { log, signal });
+    return { directory, settings, remembered, nodeIp, log, configured };
+  }
+
+  async #configure(
+    { componentFlags }: ClusterSettings,
+    { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+  ): Promise<ConfiguredComponents | undefined> {
+    if (componentFlags === undefined) return undefined;
+    const { clock, random, machine } = this.#surroundings;
+    const { configureComponents } = await import('./component-flags.ts');
+    const configured = await configureComponents(componentFlags, { clock, random, log, machine, signal, started() {} });
+    if (configured.apiServer) this.#started.use(configured.apiServer);
+    return configured;
   }
 
   async #install(settings: ClusterSettings): Promise<void> {
@@ -192,18 +208,19 @@ class Cluster implements StartedCluster {
     return node;
   }
 
-  async #startServer({ directory, settings, nodeIp, log }: Place): Promise<ControlPlane> {
+  async #startServer({ directory, settings, nodeIp, log, configured }: Place): Promise<ControlPlane> {
     const { clock, random, machine } = this.#surroundings;
     const store = await openLmdbStore({ path: directory.store, codec: bufferCodec, clock, log }).catch((error) => {
       throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
     });
     this.#started.defer(() => store.close());
+    const apiStore = (await configured?.apiServer?.storeOver(store)) ?? ({ kind: 'bytes', store } as const);
     const { listen } = settings;
     const everywhere = listen.host === '0.0.0.0' || listen.host === '::';
     // Endpoints refuse loopback, and Pods could not reach it: the server listens on the machine's own address too.
     const own = nodeIp && !everywhere && listen.host !== nodeIp ? [{ host: nodeIp, port: listen.port }] : [];
     const controlPlane = await startControlPlane({
-      store: { kind: 'bytes', store },
+      store: apiStore,
       clock,
       random,
       keys: systemKeys,
@@ -215,10 +232,14 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
+      apiServer: configured?.apiServer?.options,
+      controllerManager: configured?.controllerManager,
+      schedulerOptions: configured?.scheduler,
     }).catch((error) => {
       throw error.code === 'EADDRINUSE' ? portInUse(listen) : error;
     });
     this.#started.defer(() => controlPlane.close());
+    configured?.apiServer?.attach(controlPlane.apiServer.server);
     return controlPlane;
   }
 

@@ -2,7 +2,7 @@
  * Requests that go on to another server, and upgraded connections (SPDY, WebSocket) handed from hop to hop: sending a request that may
  * be upgraded, answering a client that asked, and joining two sockets byte by byte. What is said over them is not looked at here.
  */
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
@@ -47,7 +47,8 @@ export type OutgoingHeaders = Readonly<Record<string, string | readonly string[]
 export interface OutgoingRequest {
   readonly method: string;
   readonly headers: OutgoingHeaders;
-  readonly body?: Uint8Array | undefined;
+  /** Pieces are handed on as they come. */
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** Ends the request; after the answer it ends the response's body, but not an upgraded connection. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -102,38 +103,69 @@ export function dialUpgrade(
  * with the signal's reason.
  */
 export async function sendRequest(target: UpgradeTarget, request: OutgoingRequest): Promise<UpgradeAnswer> {
-  const { method, headers, body, signal } = request;
+  const { method, headers, signal } = request;
   const socket = await openSocket(target, signal);
+  if (signal?.aborted) {
+    socket.on('error', () => {}).destroy();
+    throw signal.reason;
+  }
+  const outgoing = httpModule().request({
+    path: `${target.url.pathname}${target.url.search}`,
+    method,
+    headers: { host: target.url.host, ...(headers as Record<string, string | string[]>) },
+    // Without an agent, which would dial by itself.
+    createConnection: () => socket,
+  });
+  return answerTo(outgoing, request).catch((error: unknown) => {
+    socket.destroy();
+    throw signal?.aborted ? error : failureOf(error as NodeJS.ErrnoException, target.url);
+  });
+}
+
+/** Sends the body of a begun request and resolves with the head of the answer; rejects with the error as it is, or the signal's reason. */
+export function answerTo(
+  outgoing: ClientRequest,
+  { body, signal }: Pick<OutgoingRequest, 'body' | 'signal'>,
+): Promise<UpgradeAnswer> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      socket.on('error', () => {}).destroy();
-      reject(signal.reason);
-      return;
-    }
-    const outgoing = httpModule().request({
-      path: `${target.url.pathname}${target.url.search}`,
-      method,
-      headers: { host: target.url.host, ...(headers as Record<string, string | string[]>) },
-      // Without an agent, which would dial by itself.
-      createConnection: () => socket,
-    });
     const onAbort = () => outgoing.destroy(new Error('aborted'));
     const settled = () => signal?.removeEventListener('abort', onAbort);
     signal?.addEventListener('abort', onAbort, { once: true });
-    outgoing.on('upgrade', (response, upgradedSocket, head) => {
+    outgoing.on('upgrade', (response, socket, head) => {
       settled();
-      resolve({ upgraded: true, socket: upgradedSocket, head, headers: response.headers });
+      resolve({ upgraded: true, socket, head, headers: response.headers });
     });
     outgoing.on('response', (response) => {
       response.on('close', settled);
       resolve({ upgraded: false, response });
     });
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+    outgoing.on('error', (error) => {
       settled();
-      socket.destroy();
-      reject(signal?.aborted ? signal.reason : failureOf(error, target.url));
+      reject(signal?.aborted ? signal.reason : error);
     });
-    outgoing.end(body);
+    if (signal?.aborted) onAbort();
+    else if (body === undefined || body instanceof Uint8Array) outgoing.end(body);
+    // A sender who stops half-way leaves nothing that could be answered.
+    else handOn(body, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
+  });
+}
+
+async function handOn(pieces: AsyncIterable<Uint8Array>, outgoing: ClientRequest): Promise<void> {
+  for await (const piece of pieces) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(piece)) await roomIn(outgoing);
+  }
+  outgoing.end();
+}
+
+/** Resolves when more may be written, or nothing any more. */
+function roomIn(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done).off('close', done);
+      resolve();
+    };
+    outgoing.on('drain', done).on('close', done);
   });
 }
 

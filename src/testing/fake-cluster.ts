@@ -5,9 +5,10 @@
  */
 import { parseLabelSelector } from '../apimachinery/labels.ts';
 import { draft, type KubeObject, keyOf } from '../apimachinery/meta.ts';
+import { applyMergePatch } from '../apimachinery/patch/merge-patch.ts';
 import { apiVersionOf, type GroupVersionResource, type ResourceType } from '../apimachinery/resource.ts';
 import { alreadyExists, conflict, notFound } from '../apimachinery/status.ts';
-import type { Client, ListOptions, ObjectReference } from '../client/client.ts';
+import type { Client, ListOptions, ObjectReference, Patch } from '../client/client.ts';
 import type { ChangeHandler, Informer, InformerSet } from '../reconcile/informer.ts';
 
 export interface FakeCall {
@@ -130,6 +131,16 @@ export class FakeCluster {
       },
       update: (type, object) => update(type, object),
       updateStatus: (type, object) => update(type, object, 'status'),
+      patch: async <T>(type: ResourceType<T>, ref: ObjectReference, { type: kind, body }: Patch) => {
+        await called({ verb: 'patch', resource: type.resource, key: refKey(ref), body });
+        const object = this.#table(type).get(refKey(ref));
+        if (!object) throw notFound(type, ref.name);
+        if (kind !== 'merge') throw new TypeError(`patches of type ${kind} are not applied here`);
+        return this.#write(
+          type as unknown as ResourceType<KubeObject>,
+          applyMergePatch(object, body) as KubeObject,
+        ) as T;
+      },
       delete: async <T>(type: ResourceType<T>, ref: ObjectReference) => {
         await called({ verb: 'delete', resource: type.resource, key: refKey(ref) });
         const object = this.#table(type).get(refKey(ref));

@@ -96,6 +96,51 @@ describe('a cluster with a simulated node', () => {
     assert.ok(existsSync(join(cluster.data, 'store')));
   });
 
+  it('audits and encrypts when asked with the API server´s own flags, which are remembered, and forgotten when asked', () => {
+    const file = (name: string, content: string) => {
+      writeFileSync(join(cluster.folder, name), content);
+      return join(cluster.folder, name);
+    };
+    const log = join(cluster.folder, 'audit.log');
+    const key = Buffer.alloc(32, 7).toString('base64');
+    const flags = {
+      'audit-policy-file': file(
+        'audit.yaml',
+        'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: Metadata }]\n',
+      ),
+      'audit-log-path': log,
+      'encryption-provider-config': file(
+        'encryption.yaml',
+        `apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources: [{ resources: [secrets], providers: [{ secretbox: { keys: [{ name: a, secret: ${key} }] } }, { identity: {} }] }]\n`,
+      ),
+    };
+    const words = Object.entries(flags).flatMap(([name, value]) => ['--kube-apiserver-flag', `${name}=${value}`]);
+    const { status, stderr } = cluster.up(...words);
+    assert.equal(status, 0, stderr);
+    const audited = (name: string) => readFileSync(log, 'utf8').includes(`/secrets/${name}`);
+    const secret = (name: string) => {
+      cluster.kubectl('create', 'secret', 'generic', name, '--from-literal=word=swordfish');
+      return cluster.kubectl('get', 'secret', name, '-o', 'jsonpath={.data.word}');
+    };
+    assert.equal(secret('first'), Buffer.from('swordfish').toString('base64'));
+    assert.ok(audited('first'));
+    cluster.coracle('down');
+    assert.equal(cluster.up().status, 0);
+    secret('second');
+    assert.ok(audited('second'));
+    cluster.coracle('down');
+    assert.equal(
+      cluster.up('--kube-apiserver-flag', `encryption-provider-config=${flags['encryption-provider-config']}`).status,
+      0,
+    );
+    assert.equal(secret('third'), Buffer.from('swordfish').toString('base64'));
+    assert.ok(!audited('third'));
+    cluster.kubectl('delete', 'secret', 'first', 'second', 'third');
+    cluster.coracle('down');
+    assert.equal(cluster.up('--kube-apiserver-flag=').status, 0);
+    cluster.coracle('down');
+  });
+
   it('stays in the foreground until SIGTERM, and is the same cluster', async () => {
     const { child, waitFor } = cluster.foreground();
     await waitFor('The cluster is ready');

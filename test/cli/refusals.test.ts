@@ -53,6 +53,11 @@ describe('coracle refuses', () => {
       problem: /cannot be the name of a Node/,
     },
     {
+      name: 'a flag that the API server has not',
+      words: ['--kube-apiserver-flag', 'audit=on'],
+      problem: /--kube-apiserver-flag: unknown flag: --audit\./,
+    },
+    {
       name: 'a runtime of one´s own that is to be simulated',
       words: ['--container-runtime-endpoint', '/run/x.sock'],
       problem: /exclude one another/,

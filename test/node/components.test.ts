@@ -71,15 +71,15 @@ describe('five components in processes of their own', { skip: missing ?? false }
     child.kill('SIGTERM');
     return ended;
   };
+  const identities = () =>
+    clusterPki(keyFolder(directory.pki), { clock: systemClock, random: systemRandom, keys: systemKeys });
   const write = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
   };
   const kubeconfig = (key: string, user: string, groups: readonly string[] = []) => {
-    const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
-    const identities = clusterPki(keyFolder(directory.pki), sources);
-    const { certificatePem, keyPem } = identities.client(key, user, groups);
-    const caPem = identities.authority.certificatePem;
+    const { certificatePem, keyPem } = identities().client(key, user, groups);
+    const caPem = identities().authority.certificatePem;
     return write(
       `${key}.kubeconfig`,
       formatKubeconfig(kubeconfigOf({ name: 'c', server, caPem, user: certificateUser(certificatePem, keyPem) })),
@@ -111,6 +111,7 @@ describe('five components in processes of their own', { skip: missing ?? false }
   });
 
   it('an API server serves the data that is there', async () => {
+    identities().client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']);
     start(
       'kube-apiserver',
       '--bind-address=0.0.0.0',
@@ -131,11 +132,11 @@ describe('five components in processes of their own', { skip: missing ?? false }
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
       '--service-cluster-ip-range=10.96.0.0/16',
       '--runtime-config=api/all=true',
-      '--profiling=false',
+      '--tls-min-version=VersionTLS12',
     );
     await eventually(() => kubectl('get', '--raw', '/readyz'), /^ok$/);
     assert.equal(kubectl('get', 'pods', '-o', 'name'), 'pod/kept');
-    assert.match(logOf('kube-apiserver'), /have no effect: --profiling/);
+    assert.match(logOf('kube-apiserver'), /have no effect: --tls-min-version/);
   });
 
   it('a controller manager and a scheduler lead, each by its Lease', async () => {

@@ -2,7 +2,7 @@
 import { createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { quote } from '../../apimachinery/go-text.ts';
 
-interface PemBlock {
+export interface PemBlock {
   readonly label: string;
   readonly hasHeaders: boolean;
   readonly bytes: Buffer;
@@ -65,6 +65,11 @@ export function trustAnchorProblems(pem: string): string[] {
   return [...places.values()]
     .filter((indices) => indices.length > 1)
     .map((indices) => `duplicate trust anchor (indices [${indices.join(' ')}])`);
+}
+
+/** The blocks of a PEM text that is given in base64. */
+export function pemBlocksOf(base64: string): PemBlock[] {
+  return pemBlocks(textOf(base64));
 }
 
 function textOf(base64: string): string {

@@ -1,4 +1,5 @@
 /** A compiled expression: evaluated any number of times, over values that are read only where it looks. */
+import type { Expression } from './ast.ts';
 import type { Checked } from './checker.ts';
 import type { Code } from './compiler.ts';
 import { type DeclaredSizes, estimateCost } from './estimate.ts';
@@ -59,8 +60,28 @@ export class Program {
     return false;
   }
 
+  /** Whether it selects this field of the variable anywhere, be it optionally (`claims.?email`). */
+  selects(variable: string, field: string): boolean {
+    return selectsField(this.#checked.expression, variable, field);
+  }
+
   /** The least and most it can cost over values of the declared sizes. */
   estimate(declaredSizes: DeclaredSizes = () => undefined): SizeRange {
     return estimateCost(this.#checked, declaredSizes);
   }
+}
+
+/** Nodes are plain objects, so whatever holds nodes is walked alike. */
+function selectsField(node: unknown, variable: string, field: string): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  if (Array.isArray(node)) return node.some((one) => selectsField(one, variable, field));
+  const expression = node as Expression;
+  const isVariable = (one: Expression | undefined) => one?.kind === 'identifier' && one.name === variable;
+  if (expression.kind === 'select' && isVariable(expression.operand) && expression.field === field) return true;
+  if (expression.kind === 'literal') return false;
+  if (expression.kind === 'call' && expression.name === '_?._') {
+    const [operand, name] = expression.args;
+    if (isVariable(operand) && name?.kind === 'literal' && name.value === field) return true;
+  }
+  return Object.values(expression).some((part) => selectsField(part, variable, field));
 }

@@ -3,9 +3,17 @@
  * together once along the shape; parts that are the same value cost nothing. A part that is new is in the set as a whole: itself and all it holds.
  * An empty list, map or struct counts as one field.
  */
+import { setOwn } from '../json-text.ts';
 import { isObject, jsonEqual } from '../patch/merge-patch.ts';
-import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
-import { elementOrNone, isEmptyValue, type ListShape, type Shape, type StructField } from './shape.ts';
+import { asMember, type FieldSet, finished, leaf, union } from './field-set.ts';
+import {
+  elementOrNone,
+  isEmptyValue,
+  type ListShape,
+  type Shape,
+  type StructField,
+  type StructShape,
+} from './shape.ts';
 
 export interface Comparison {
   readonly set: FieldSet | undefined;
@@ -44,7 +52,9 @@ class ComparingWalk {
     switch (shape.form) {
       case 'struct':
         if (shape.atomic || !isObject(before) || !isObject(after)) break;
-        return this.#fields(shape.fields, before, after, passes);
+        return shape.rest
+          ? this.#open(shape, before, after, passes)
+          : this.#fields(shape.fields, before, after, passes);
       case 'map':
         if (shape.atomic || !isObject(before) || !isObject(after)) break;
         return this.#entries(shape.values, before, after);
@@ -78,6 +88,15 @@ class ComparingWalk {
     }
     this.removed = removed;
     return set;
+  }
+
+  /** A struct that may hold what it does not declare. */
+  #open(shape: StructShape, before: JsonObject, after: JsonObject, passes: Passes): FieldSet | undefined {
+    const declared = this.#fields(shape.fields, before, after, passes);
+    const { removed } = this;
+    const others = this.#entries(shape.rest!, undeclared(shape, before), undeclared(shape, after));
+    this.removed = union(removed, this.removed);
+    return union(declared, others);
   }
 
   #entries(values: Shape, before: JsonObject, after: JsonObject): FieldSet | undefined {
@@ -150,7 +169,8 @@ function wholeOf(shape: Shape, value: unknown): FieldSet {
         children ??= { '.': leaf };
         children[element] = wholeOf(part, field);
       }
-      return children ?? leaf;
+      const declared = children ?? leaf;
+      return shape.rest ? union(declared, wholeMap(shape.rest, undeclared(shape, value)))! : declared;
     }
     case 'map':
       return shape.atomic || !isObject(value) ? leaf : wholeMap(shape.values, value);
@@ -178,6 +198,12 @@ function wholeMap(values: Shape, value: JsonObject): FieldSet {
   const children: Children = {};
   for (const key of Object.keys(value)) children[`f:${key}`] = wholeOf(values, value[key]);
   return asMember(finished(children, true));
+}
+
+function undeclared({ byName }: StructShape, value: JsonObject): JsonObject {
+  const rest: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) if (!byName.has(key)) setOwn(rest, key, value[key]);
+  return rest;
 }
 
 function own(value: JsonObject, key: string): unknown {

@@ -3,10 +3,19 @@
  * keys or given twice are errors in upstream's words) and read as the set of fields it speaks of. Structs and lists are not among
  * these fields, elements of lists, keys of maps and what is explicitly null or empty are.
  */
+import { jsonText } from '../exact-json.ts';
 import { isObject } from '../patch/merge-patch.ts';
 import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
 import { elementText } from './path-element.ts';
-import { elementOf, elementOrNone, type ListShape, type ScalarKind, type Shape } from './shape.ts';
+import {
+  elementOf,
+  elementOrNone,
+  type ListShape,
+  type ScalarKind,
+  type Shape,
+  type StructShape,
+  shapeOfField,
+} from './shape.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,7 +32,7 @@ export function configurationErrors(shape: Shape, value: unknown, path = ''): st
     case 'map': {
       if (!isObject(value)) return problem(`expected map, got &{${goValue(value)}}`);
       return Object.entries(value).flatMap(([key, field]) => {
-        const below = shape.form === 'map' ? shape.values : shape.byName.get(key)?.shape;
+        const below = shape.form === 'map' ? shape.values : shapeOfField(shape, key);
         if (below) return configurationErrors(below, field, `${path}.${key}`);
         return [`${path}.${key}: field not declared in schema`];
       });
@@ -66,7 +75,9 @@ function scalarError(kind: ScalarKind, value: unknown): string | undefined {
   const type = typeof value;
   switch (kind) {
     case 'numeric':
-      return type === 'number' ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+      return type === 'number' || type === 'bigint'
+        ? undefined
+        : `expected numeric (int or float), got ${goType(value)}`;
     case 'string':
       return type === 'string' ? undefined : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
     case 'boolean':
@@ -81,7 +92,7 @@ export function fieldsOf(shape: Shape, value: unknown): FieldSet | undefined {
   switch (shape.form) {
     case 'struct':
       if (shape.atomic) return leaf;
-      return isObject(value) ? fieldsOfMap(value, (key) => shape.byName.get(key)?.shape) : undefined;
+      return isObject(value) ? fieldsOfStruct(shape, value) : undefined;
     case 'map':
       if (shape.atomic) return leaf;
       return isObject(value) ? fieldsOfEntries(shape.values, value) : undefined;
@@ -95,14 +106,16 @@ export function fieldsOf(shape: Shape, value: unknown): FieldSet | undefined {
   }
 }
 
-function fieldsOfMap(value: JsonObject, shapeOf: (key: string) => Shape | undefined): FieldSet | undefined {
+function fieldsOfStruct(struct: StructShape, value: JsonObject): FieldSet | undefined {
   const children: Record<string, FieldSet> = {};
   for (const key of Object.keys(value)) {
     const field = value[key];
-    const shape = shapeOf(key);
+    const shape = shapeOfField(struct, key);
     if (field === undefined || !shape) continue;
     const node = isNothing(field) ? leaf : fieldsOf(shape, field);
-    if (node !== undefined) children[`f:${key}`] = node;
+    // What is not declared is said by being there, as a key of a map is.
+    if (!struct.byName.has(key)) children[`f:${key}`] = asMember(node);
+    else if (node !== undefined) children[`f:${key}`] = node;
   }
   return finished(children, false);
 }
@@ -131,7 +144,8 @@ function isNothing(value: unknown): boolean {
 
 function goType(value: unknown): string {
   if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
+  if (typeof value === 'number') return 'float64';
   if (typeof value === 'string') return 'string';
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}';
 }
@@ -149,7 +163,7 @@ function goValue(value: unknown): string {
 function goSyntax(value: unknown): string {
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isObject(value)) return jsonText(value);
   const keys = Object.keys(value).sort();
   return `map[string]interface {}{${keys.map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
 }

@@ -25,6 +25,7 @@ const kind: OwnedKind = {
   shape: thingShape,
   reset: undefined,
   inVersion: (object, version) => (version === 'v1' ? { object, shape: thingShape } : undefined),
+  shapeIn: (version) => (version === 'v1' ? thingShape : undefined),
   fromVersion: (object) => object,
 };
 const noOne: Managers = new Map();
@@ -194,6 +195,30 @@ describe('a comparison', () => {
   for (const { name, before, after, set = [], removed = [] } of cases) {
     test(name, () => assert.deepEqual(both(before, after), { set, removed }));
   }
+
+  test('a struct may hold more than it declares, which is as without a table', () => {
+    const before = { open: { count: 1, ports: [{ port: 1 }], more: { a: 1, l: [1] } } };
+    const after = {
+      open: { ports: [{ port: 1, target: 'x' }, { port: 2 }], more: { a: 2, l: [2] }, other: { b: {} } },
+    };
+    assert.deepEqual(both(before, after), {
+      set: [
+        '.open.other',
+        '.open.more.a',
+        '.open.more.l',
+        '.open.other.b',
+        '.open.ports[port=2,protocol="TCP"]',
+        '.open.ports[port=1,protocol="TCP"].target',
+        '.open.ports[port=2,protocol="TCP"].port',
+      ],
+      removed: ['.open.count'],
+    });
+    assert.equal(configurationProblem(thingShape, { open: { any: 1, count: 1 } }), undefined);
+    assert.match(
+      configurationProblem(thingShape, { open: { any: 1, count: 'x' } })!,
+      /^\.open\.count: expected numeric/,
+    );
+  });
 
   test('without a table maps are granular and lists are not', () => {
     const { set } = compareObjects(deducedShape, { a: { b: 1 }, l: [1] }, { a: { b: 2, c: {} }, l: [2] });

@@ -8,7 +8,7 @@
 import { setOwn } from '../json-text.ts';
 import { isObject } from '../patch/merge-patch.ts';
 import { type FieldSet, finished, isMember } from './field-set.ts';
-import { elementOf, elementOrNone, type ListShape, type Shape } from './shape.ts';
+import { elementOf, elementOrNone, type ListShape, type Shape, shapeOfField } from './shape.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,7 @@ export function mergeConfiguration(shape: Shape, live: unknown, config: unknown)
   switch (shape.form) {
     case 'struct':
       if (shape.atomic) return config;
-      return mergeMaps(live, config, (key) => shape.byName.get(key)?.shape);
+      return mergeMaps(live, config, (key) => shapeOfField(shape, key));
     case 'map':
       if (shape.atomic) return config;
       return mergeMaps(live, config, () => shape.values);
@@ -111,7 +111,7 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet | undef
   if (set === undefined) return value;
   switch (shape.form) {
     case 'struct':
-      return shape.atomic || !isObject(value) ? value : removeKeys(value, set, (key) => shape.byName.get(key)?.shape);
+      return shape.atomic || !isObject(value) ? value : removeKeys(value, set, (key) => shapeOfField(shape, key));
     case 'map':
       return shape.atomic || !isObject(value) ? value : removeKeys(value, set, () => shape.values);
     case 'deduced':
@@ -159,6 +159,7 @@ export function withStructFields(shape: Shape, set: FieldSet | undefined): Field
 
 function partShape(shape: Shape): Shape | undefined {
   if (shape.form === 'map') return shape.values;
+  if (shape.form === 'struct') return shape.rest;
   if (shape.form === 'list') return shape.items;
   return shape.form === 'deduced' ? shape : undefined;
 }

@@ -12,6 +12,7 @@ import { fieldsOf } from './configuration.ts';
 import { difference, type FieldSet, intersection, union, without } from './field-set.ts';
 import { capManagers, holdsNothing, identityOf, type Manager, type Managers, type Writer } from './managers.ts';
 import { mergeConfiguration, removeFields, withStructFields } from './merge.ts';
+import { reconciledFields } from './schema-change.ts';
 import type { Shape } from './shape.ts';
 
 /** A kind in the version of the write. */
@@ -22,6 +23,8 @@ export interface OwnedKind {
   readonly reset: FieldSet | undefined;
   /** The same object in another version, and that version's shape; undefined when nobody knows the version any more. */
   inVersion(object: JsonObject, apiVersion: string): { readonly object: JsonObject; readonly shape: Shape } | undefined;
+  /** The shape of a version; undefined for one that is no more. */
+  shapeIn(apiVersion: string): Shape | undefined;
   /** The reverse: from that version to the version of the write. */
   fromVersion(object: JsonObject, apiVersion: string): JsonObject;
 }
@@ -69,7 +72,8 @@ const unowned: FieldSet = {
 };
 
 /** Managers after a create, update or patch. `live` is `{}` for a creation. */
-export function updateOwnership({ kind, live, next, managers, writer, now }: UpdateRequest): Managers {
+export function updateOwnership({ kind, live, next, writer, now, ...request }: UpdateRequest): Managers {
+  const managers = reconciledManagers(kind, request.managers);
   const own = unlessReset(compareObjects(kind.shape, live, next), kind.reset);
   const result = new Map<string, Manager>();
   for (const [identity, manager] of managers) {
@@ -92,7 +96,7 @@ export function updateOwnership({ kind, live, next, managers, writer, now }: Upd
 export function applyOwnership(request: ApplyRequest): ApplyOutcome {
   const { kind, live, config, writer, now, force } = request;
   const identity = identityOf(writer);
-  const managers = new Map(request.managers);
+  const managers = new Map(reconciledManagers(kind, request.managers));
   const last = managers.get(identity);
   const fields = without(fieldsOf(kind.shape, config), kind.reset);
   managers.set(identity, { ...writer, time: last?.time, fields: fields ?? {} });
@@ -120,6 +124,19 @@ export function applyOwnership(request: ApplyRequest): ApplyOutcome {
   if (holdsNothing(mine)) managers.delete(identity);
   else managers.set(identity, { ...writer, time: changed ? now : last?.time, fields: mine! });
   return { object: changed ? next : undefined, managers };
+}
+
+/** As the types are now. Managers of versions that are no more are left as they are, to be forgotten below. */
+function reconciledManagers(kind: OwnedKind, managers: Managers): Managers {
+  let changed: Map<string, Manager> | undefined;
+  for (const [identity, manager] of managers) {
+    const shape = kind.shapeIn(manager.apiVersion);
+    const fields = shape ? reconciledFields(shape, manager.fields) : manager.fields;
+    if (fields === manager.fields) continue;
+    changed ??= new Map(managers);
+    changed.set(identity, { ...manager, fields });
+  }
+  return changed ?? managers;
 }
 
 function byIdentity(a: Conflict, b: Conflict): number {

@@ -3,6 +3,7 @@
  * of a list by its keys, `v:"x"` one of a set by its value, `i:0` one by its index. A step is its text: equal steps are equal strings,
  * for keys are written sorted and without spaces. This file makes, orders, parses and prints steps; what they lead to it does not know.
  */
+import { jsonText, parseJson } from '../exact-json.ts';
 import { goJson, quote } from '../go-text.ts';
 
 /** The keys of a list element, sorted by name, as `k:{...}`. */
@@ -20,7 +21,7 @@ export function valueElement(value: unknown): string {
 const plain = /^[\w .:/@%+-]*$/;
 
 function scalarText(value: unknown): string {
-  if (typeof value !== 'string') return JSON.stringify(value);
+  if (typeof value !== 'string') return jsonText(value);
   return plain.test(value) ? `"${value}"` : goJson(value);
 }
 
@@ -33,9 +34,9 @@ export function canonicalElement(text: string): string | undefined {
     case 'f':
       return text;
     case 'v':
-      return valueElement(JSON.parse(rest));
+      return valueElement(parseJson(rest));
     case 'k': {
-      const keys: unknown = JSON.parse(rest);
+      const keys = parseJson(rest);
       if (typeof keys !== 'object' || keys === null || Array.isArray(keys)) throw new Error(`no keys: ${text}`);
       return keyElement(Object.entries(keys).sort(([a], [b]) => (a < b ? -1 : 1)));
     }
@@ -54,18 +55,18 @@ export function elementText(element: string): string {
     case 'f':
       return `.${rest}`;
     case 'k': {
-      const keys = Object.entries(JSON.parse(rest) as Record<string, unknown>);
+      const keys = Object.entries(parseJson(rest) as Record<string, unknown>);
       return `[${keys.map(([name, value]) => `${name}=${valueText(value)}`).join(',')}]`;
     }
     case 'v':
-      return `[=${valueText(JSON.parse(rest))}]`;
+      return `[=${valueText(parseJson(rest))}]`;
     default:
       return `[${rest}]`;
   }
 }
 
 function valueText(value: unknown): string {
-  return typeof value === 'string' ? quote(value) : JSON.stringify(value);
+  return typeof value === 'string' ? quote(value) : jsonText(value);
 }
 
 /** Upstream's order: fields, then keys, then values, then indices; numbers within them by size. */

@@ -1,10 +1,10 @@
-/** A small kind for tests: scalars, a keyed list with a default in its keys, a set, an atomic list, a map, nested structs. */
-import type { ListShape, Shape, StructField, StructShape } from './shape.ts';
+/** A small kind for tests: scalars, a keyed list with a default in its keys, a set, an atomic list, a map, nested structs, one that holds more than it declares. */
+import { deducedShape, type ListShape, type Shape, type StructField, type StructShape } from './shape.ts';
 
 const text: Shape = { form: 'scalar', scalar: 'string' };
 const count: Shape = { form: 'scalar', scalar: 'numeric' };
 
-function struct(shapes: Readonly<Record<string, Shape>>, always: readonly string[] = []): StructShape {
+function struct(shapes: Readonly<Record<string, Shape>>, always: readonly string[] = [], rest?: Shape): StructShape {
   const fields: StructField[] = Object.entries(shapes)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, shape]) => ({
@@ -14,7 +14,8 @@ function struct(shapes: Readonly<Record<string, Shape>>, always: readonly string
       zero: always.includes(name) ? {} : undefined,
       omitsEmpty: false,
     }));
-  return { form: 'struct', atomic: false, fields, byName: new Map(fields.map((field) => [field.name, field])) };
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  return { form: 'struct', atomic: false, fields, byName, rest };
 }
 
 const port = struct({ port: count, protocol: text, target: text });
@@ -55,6 +56,7 @@ export const thingShape: StructShape = struct(
       ['strategy'],
     ),
     status: struct({ ready: count }),
+    open: struct({ count, ports }, [], deducedShape),
   },
   ['metadata', 'spec', 'status'],
 );

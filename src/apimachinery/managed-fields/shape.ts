@@ -26,6 +26,8 @@ export interface StructShape {
   /** In the order of their steps. */
   readonly fields: readonly StructField[];
   readonly byName: ReadonlyMap<string, StructField>;
+  /** Of fields that are not declared; undefined where there are none but these. */
+  readonly rest: Shape | undefined;
 }
 
 export interface MapShape {
@@ -59,6 +61,11 @@ export type Shape =
 
 export const deducedShape: Shape = { form: 'deduced' };
 const untypedShape: Shape = { form: 'untyped' };
+
+/** What stands under a key of a struct; undefined for what it cannot have. */
+export function shapeOfField({ byName, rest }: StructShape, name: string): Shape | undefined {
+  return byName.get(name)?.shape ?? rest;
+}
 
 /** The shapes of a registry's types; two look-ups give the same shape. */
 export class Shapes {
@@ -114,6 +121,7 @@ export class Shapes {
 class LazyStruct implements StructShape {
   readonly form = 'struct';
   readonly atomic: boolean;
+  readonly rest = undefined;
   readonly #type: TypeSchema;
   readonly #shapeOf: (field: FieldSchema) => Shape;
   #fields: readonly StructField[] | undefined;

@@ -19,6 +19,35 @@ test('all operations of RFC 6902', () => {
   assert.deepEqual(document, { a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 });
 });
 
+test('what no operation passes through is shared with the document, frozen or not, and nothing of that is changed', () => {
+  const owners = Object.freeze([Object.freeze({ manager: 'a' })]);
+  const list = Object.freeze([Object.freeze({ name: 'x', tags: Object.freeze(['t']) })]);
+  const before = Object.freeze({ metadata: Object.freeze({ owners, labels: Object.freeze({ a: '1' }) }), list });
+  const after = applyJsonPatch<typeof before>(before, [
+    { op: 'replace', path: '/metadata/labels/a', value: '2' },
+    { op: 'copy', from: '/list/0', path: '/list/-' },
+    { op: 'move', from: '/list/0', path: '/list/1' },
+    { op: 'add', path: '/list/1/tags/-', value: 'u' },
+    { op: 'remove', path: '/list/0/name' },
+  ]);
+  assert.equal(after.metadata.owners, owners);
+  assert.deepEqual(after, {
+    metadata: { owners, labels: { a: '2' } },
+    list: [{ tags: ['t'] }, { name: 'x', tags: ['t', 'u'] }],
+  });
+  assert.deepEqual(before.list, [{ name: 'x', tags: ['t'] }]);
+});
+
+test('a value that a patch brings along twice is not one value afterwards', () => {
+  const patch = [
+    { op: 'add', path: '/a', value: { b: 1 } },
+    { op: 'copy', from: '/a', path: '/c' },
+    { op: 'replace', path: '/c/b', value: 2 },
+  ];
+  assert.deepEqual(applyJsonPatch<unknown>({}, patch), { a: { b: 1 }, c: { b: 2 } });
+  assert.deepEqual(patch[0], { op: 'add', path: '/a', value: { b: 1 } });
+});
+
 const refused: readonly { name: string; patch: unknown; code: number; message?: string }[] = [
   {
     name: 'no list',

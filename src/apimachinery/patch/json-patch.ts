@@ -1,9 +1,13 @@
 /**
  * JSON Patch (RFC 6902) as the API server takes it: a patch that cannot be read is a 400, one with too many operations a 413, and
- * one that does not apply (a failed test, a missing path) a 422. The document is never changed in place.
+ * one that does not apply (a failed test, a missing path) a 422. The document is never changed in place: what operations pass through is
+ * copied, once; all else is shared with the original.
  */
+
 import type { Operation } from 'fast-json-patch';
 import { jsonPatchLibrary } from '../../base/lazy-module.ts';
+import { jsonText, parseJson } from '../exact-json.ts';
+import { setOwn } from '../json-text.ts';
 import { badRequest, genericServerResponse, requestEntityTooLarge, type StatusError } from '../status.ts';
 
 /** More operations than this are refused: each may copy a large value. */
@@ -12,8 +16,16 @@ export const maxJsonPatchOperations = 10_000;
 /** Throws `StatusError`. */
 export function applyJsonPatch<T>(document: T, patch: unknown): T {
   const operations = readOperations(patch);
+  const { applyOperation } = jsonPatchLibrary();
+  const copies = new Set<unknown>();
+  let result = document;
   try {
-    return jsonPatchLibrary().applyPatch(structuredCopy(document), operations, true, true).newDocument as T;
+    for (const [index, operation] of operations.entries()) {
+      result = copiedAlong(result, operation.path, copies);
+      if ('from' in operation) result = copiedAlong(result, operation.from, copies);
+      result = applyOperation(result, operation, true, true, true, index).newDocument;
+    }
+    return result;
   } catch (error) {
     throw doesNotApply(error);
   }
@@ -52,7 +64,32 @@ function doesNotApply(cause: unknown): StatusError {
   return error;
 }
 
-/** Operations and document are JSON; the library takes values over by reference. */
+/**
+ * The document with copies of its own of every object and array that the pointer leads into, so that these may be changed. `copies` holds those
+ * made before. A pointer that leads nowhere, or is none, is the library's to refuse.
+ */
+function copiedAlong<T>(document: T, pointer: unknown, copies: Set<unknown>): T {
+  if (typeof pointer !== 'string' || !pointer.startsWith('/')) return document;
+  const copied = <V>(value: V): V => {
+    if (typeof value !== 'object' || value === null || copies.has(value)) return value;
+    const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as V;
+    copies.add(copy);
+    return copy;
+  };
+  const root = copied(document);
+  let container: unknown = root;
+  for (const step of pointer.slice(1).split('/').slice(0, -1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof container !== 'object' || container === null || !Object.hasOwn(container, key)) return root;
+    const children = container as Record<string, unknown>;
+    const child = copied(children[key]);
+    setOwn(children, key, child);
+    container = child;
+  }
+  return root;
+}
+
+/** Operations are JSON; the library takes values over by reference. */
 function structuredCopy<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
+  return parseJson(jsonText(value)) as T;
 }

@@ -2,8 +2,10 @@
  * The metadata of custom resources and of the objects embedded in them. It is every object's metadata, whatever a schema says: it is
  * read by the kind tables, what they do not know falls away and is reported, and a value of the wrong type is refused.
  */
+
 import { countKeys, Misfit, TableDecoder } from '../decode.ts';
 import { DecodeError, decodeExact } from '../decode-exact.ts';
+import { jsonText } from '../exact-json.ts';
 import { errorText, type FieldError, type FieldPath, path as fieldPath, invalid, required } from '../field-error.ts';
 import { parseExact } from '../json-text.ts';
 import { draft, type ObjectMeta } from '../meta.ts';
@@ -135,7 +137,7 @@ export class CustomObjects {
     } catch (error) {
       if (!(error instanceof Misfit)) throw error;
     }
-    const exact = decodeExact(this.#registry, parseExact(JSON.stringify(value)), metadataType, path);
+    const exact = decodeExact(this.#registry, parseExact(jsonText(value)), metadataType, path);
     strictErrors.push(...exact.strictErrors);
     return this.#decoder.read(exact.value, metadataType).value;
   }

@@ -16,7 +16,7 @@ export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean';
 
 export function kindOf(value: unknown): JsonKind {
   if (typeof value === 'object') return Array.isArray(value) ? 'array' : 'object';
-  return typeof value as JsonKind;
+  return typeof value === 'bigint' ? 'number' : (typeof value as JsonKind);
 }
 
 /** The types that a schema allows; none where it does not say. */
@@ -48,7 +48,7 @@ export function compileType(schema: StructuralSchema): TypeCheck | undefined {
       return 0;
     }
     const kind = kindOf(value);
-    const found = kind === 'number' ? (isGoInteger(value as number) ? 'integer' : 'number') : kind;
+    const found = kind === 'number' ? (isGoInteger(Number(value)) ? 'integer' : 'number') : kind;
     const fits = takes.has(found) || isWholeForInteger(value, takes) || (found === 'integer' && takes.has('number'));
     if (fits) return 1;
     const isTextual = kind === 'string' || kind === 'array';

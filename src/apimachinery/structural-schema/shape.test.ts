@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configurationErrors, fieldsOf } from '../managed-fields/configuration.ts';
-import { deducedShape } from '../managed-fields/shape.ts';
+import { deducedShape, type Shape } from '../managed-fields/shape.ts';
 import { parseStructuralSchema } from './schema.ts';
 import { objectShape } from './shape.ts';
 
@@ -68,4 +68,40 @@ test('what the schema does not know cannot be applied', () => {
     '.spec.colour: field not declared in schema',
   ]);
   assert.deepEqual(objectShape(undefined, deducedShape), deducedShape);
+});
+
+test('where unknown fields are preserved, what is declared keeps its type', () => {
+  const list = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] };
+  const item = { type: 'object', properties: { name: { type: 'string' } } };
+  const template = { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object' } } };
+  const preserving = parseStructuralSchema({
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        'x-kubernetes-preserve-unknown-fields': true,
+        properties: { foo: { type: 'string' }, list: { ...list, items: item }, template },
+      },
+      plain: item,
+    },
+  });
+  const metadata: Shape = { form: 'struct', atomic: false, fields: [], byName: new Map(), rest: undefined };
+  const open = objectShape(preserving, metadata);
+  const spec = { foo: 'a', list: [{ name: 'x', more: 1 }], other: { a: [1] }, template: { kind: 'A', more: {} } };
+  assert.deepEqual(configurationErrors(open, { spec }), []);
+  assert.deepEqual(fieldsOf(open, { spec }), {
+    'f:spec': {
+      'f:foo': {},
+      'f:list': { 'k:{"name":"x"}': { '.': {}, 'f:more': {}, 'f:name': {} } },
+      'f:other': { '.': {}, 'f:a': {} },
+      'f:template': { 'f:kind': {}, 'f:more': {} },
+    },
+  });
+  const wrong = { spec: { foo: 1, list: [{}], template: { metadata: { colour: 'red' } } }, plain: { more: 1 } };
+  assert.deepEqual(configurationErrors(open, wrong), [
+    '.spec.foo: expected string, got &value.valueUnstructured{Value:1}',
+    `.spec.list: element 0: associative list with keys has an element that omits all key fields ["name"] (and doesn't have default values for any key fields)`,
+    '.spec.template.metadata.colour: field not declared in schema',
+    '.plain.more: field not declared in schema',
+  ]);
 });

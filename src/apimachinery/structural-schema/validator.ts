@@ -65,9 +65,9 @@ function compileSchema(schema: StructuralSchema): Check {
       matches += format ? 2 : 1;
       text?.(value, findings);
       format?.(value, findings);
-    } else if (typeof value === 'number') {
+    } else if (typeof value === 'number' || typeof value === 'bigint') {
       matches += 2;
-      number?.(value, findings);
+      number?.(Number(value), findings);
     } else if (Array.isArray(value)) matches += 2 + (list?.(value, findings, previous) ?? 0);
     allowed?.(value, findings);
     if (typeof value === 'object' && !Array.isArray(value))

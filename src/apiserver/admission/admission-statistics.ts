@@ -14,28 +14,38 @@ export interface Outcome {
 const buckets: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 const webhookBuckets: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 
+interface Series extends Outcome {
+  readonly labels: Labels;
+  readonly counts: HistogramCounts;
+}
+
 class Durations {
   readonly #limits: readonly number[];
-  readonly #series = new Map<string, { readonly labels: Labels; readonly counts: HistogramCounts }>();
+  /** By name; of each there are so few that looking through them costs less than making a key of them. */
+  readonly #series = new Map<string | undefined, Series[]>();
 
   constructor(limits: readonly number[]) {
     this.#limits = limits;
   }
 
   add(name: string | undefined, { operation, type, rejected }: Outcome, seconds: number): void {
-    const key = `${name} ${operation} ${type} ${rejected}`;
-    let series = this.#series.get(key);
+    let ofName = this.#series.get(name);
+    if (!ofName) {
+      ofName = [];
+      this.#series.set(name, ofName);
+    }
+    let series = ofName.find((one) => one.operation === operation && one.type === type && one.rejected === rejected);
     if (!series) {
       const named = name === undefined ? {} : { name };
       const labels = { ...named, operation, rejected: String(rejected), type };
-      series = { labels, counts: new HistogramCounts(this.#limits) };
-      this.#series.set(key, series);
+      series = { operation, type, rejected, labels, counts: new HistogramCounts(this.#limits) };
+      ofName.push(series);
     }
     series.counts.add(seconds);
   }
 
   family(name: string, help: string): string {
-    return histogramFamily(name, help, this.#series.values());
+    return histogramFamily(name, help, [...this.#series.values()].flat());
   }
 }
 

@@ -118,6 +118,25 @@ describe('The audit log', () => {
     assert.equal(opened.told[0]?.verb, 'watch');
   });
 
+  it('leaves watches of the same process as they are', async () => {
+    await using opened = await open({ rules: [{ level: 'Metadata', verbs: ['watch'] }] });
+    const signal = AbortSignal.timeout(10_000);
+    const seen: string[] = [];
+    const client = opened.server.client(user);
+    for await (const { type } of client.watch(configMaps, {
+      namespace,
+      sendInitialEvents: true,
+      allowWatchBookmarks: true,
+      signal,
+    })) {
+      seen.push(type);
+      if (type === 'BOOKMARK') break;
+    }
+    assert.deepEqual(seen, ['BOOKMARK']);
+    while (opened.told.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(stages(opened.told), ['RequestReceived', 'ResponseStarted', 'ResponseComplete']);
+  });
+
   it('tells of strangers, and how they tried to come in', async () => {
     const authenticate = () => Promise.reject(unauthorized());
     await using opened = await open({ rules: [{ level: 'Metadata' }] }, { security: () => ({ authenticate }) });

@@ -4,7 +4,7 @@
  */
 import type { Status } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { ApiRequest, ApiResponse, RequestInfo, ResponseBody, UserInfo, WatchFrame } from '../request.ts';
+import type { ApiRequest, ApiResponse, RequestInfo, ResponseBody, UserInfo } from '../request.ts';
 import { type AuditPolicy, auditScope } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 import { RequestTrail } from './trail.ts';
@@ -57,7 +57,10 @@ export class Auditor {
     trail.responded(body.kind === 'taken' ? 101 : status, failureIn(body));
     if (longRunning) await trail.tell('ResponseStarted');
     const complete = async () => void (await trail.tell('ResponseComplete'));
-    if (body.kind === 'watch') return { ...response, body: { ...body, events: thenDo(body.events, complete) } };
+    if (body.kind === 'watch') {
+      body.events.onEnd(() => void complete());
+      return response;
+    }
     if (body.kind === 'stream') {
       const told = trail.tellsResponse && !longRunning;
       if (told && body.object) trail.responseObject(body.object());
@@ -114,10 +117,7 @@ async function* collected(chunks: AsyncIterable<Uint8Array>, trail: RequestTrail
 }
 
 /** Also when whoever reads goes away in the middle. */
-async function* thenDo<T extends Uint8Array | WatchFrame>(
-  items: AsyncIterable<T>,
-  step: () => Promise<void>,
-): AsyncGenerator<T> {
+async function* thenDo(items: AsyncIterable<Uint8Array>, step: () => Promise<void>): AsyncGenerator<Uint8Array> {
   try {
     yield* items;
   } finally {

@@ -37,6 +37,7 @@ export interface AuditEvent {
   readonly verb: string;
   readonly user: AuditUser;
   readonly impersonatedUser?: AuditUser | undefined;
+  readonly authenticationMetadata?: { readonly impersonationConstraint: string } | undefined;
   readonly sourceIPs: readonly string[];
   readonly userAgent: string;
   readonly objectRef?: AuditObjectReference | undefined;

@@ -2,6 +2,7 @@
  * The trail of one request: what is known of it, gathered while it is served, and told stage by stage. Registry and admission add to it
  * what they alone know; the pipeline opens and ends it. Costs nothing where the policy does not ask for the request.
  */
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { internalError, type Status } from '../../apimachinery/status.ts';
 import { formatMicroTime } from '../../apimachinery/time.ts';
@@ -23,7 +24,8 @@ export interface AuditTrail {
   /** Whether requests' objects are told of, so that nobody encodes what is not. */
   readonly tellsRequest: boolean;
   readonly tellsResponse: boolean;
-  impersonated(user: UserInfo): void;
+  /** `constraint`: the narrower right that allowed it, if there was one. */
+  impersonated(user: UserInfo, constraint?: string): void;
   /** The decoded object of a create or an update, in the version of the request. */
   requestObject(object: unknown): void;
   /** A patch as it came. */
@@ -48,6 +50,7 @@ export class RequestTrail implements AuditTrail {
   readonly #parts: TrailParts;
   readonly #annotations: Record<string, string> = {};
   #impersonatedUser: AuditUser | undefined;
+  #authenticationMetadata: AuditEvent['authenticationMetadata'];
   #objectRef: AuditObjectReference | undefined;
   #requestObject: string | undefined;
   #responseStatus: Partial<Status> | undefined;
@@ -66,8 +69,9 @@ export class RequestTrail implements AuditTrail {
     return this.#tells('RequestResponse');
   }
 
-  impersonated(user: UserInfo): void {
+  impersonated(user: UserInfo, constraint = ''): void {
     this.#impersonatedUser = userOf(user);
+    if (constraint !== '') this.#authenticationMetadata = { impersonationConstraint: constraint };
   }
 
   requestObject(object: unknown): void {
@@ -80,7 +84,7 @@ export class RequestTrail implements AuditTrail {
       uid: uid || metadata?.uid,
       resourceVersion: resourceVersion || metadata?.resourceVersion,
     };
-    if (this.tellsRequest) this.#requestObject = JSON.stringify(this.#shown(object));
+    if (this.tellsRequest) this.#requestObject = jsonText(this.#shown(object));
   }
 
   requestPatch(text: string): void {
@@ -98,7 +102,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   responseObject(object: unknown): void {
-    this.#responseObject = JSON.stringify(this.#shown(object));
+    this.#responseObject = jsonText(this.#shown(object));
   }
 
   /** The same from a JSON text. */
@@ -126,6 +130,7 @@ export class RequestTrail implements AuditTrail {
       verb: info.verb,
       user: userOf(user),
       impersonatedUser: this.#impersonatedUser,
+      authenticationMetadata: this.#authenticationMetadata,
       sourceIPs: sourceIps(request),
       userAgent:
         userAgent.length > longestUserAgent ? `${userAgent.slice(0, longestUserAgent)}...TRUNCATED` : userAgent,
@@ -151,7 +156,7 @@ export class RequestTrail implements AuditTrail {
 /** An event is a line. What is no JSON at all stands in it as a string. */
 function oneLine(json: string): string {
   try {
-    return json.includes('\n') || !json.startsWith('{') ? JSON.stringify(JSON.parse(json)) : json;
+    return json.includes('\n') || !json.startsWith('{') ? jsonText(parseJson(json)) : json;
   } catch {
     return JSON.stringify(json);
   }

@@ -8,13 +8,21 @@ import type { Log } from '../../base/log.ts';
 import type { Client } from '../../client/client.ts';
 import type { TokenSigner } from '../../pki/token-signer.ts';
 import type { InformerSet } from '../../reconcile/informer.ts';
+import type { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { AuthenticationResult, Authenticator } from './authenticator.ts';
 import { bootstrapTokens } from './bootstrap-tokens.ts';
+import { legacyServiceAccountTokens } from './legacy-service-account-tokens.ts';
 import { type RequestHeaderOptions, requestHeaderAuthenticator } from './request-header.ts';
-import { legacyServiceAccountTokens, serviceAccountTokens } from './service-account-tokens.ts';
+import { serviceAccountTokens } from './service-account-tokens.ts';
 import { staticTokens } from './static-tokens.ts';
-import { bearerAuthenticator, cachedTokens, type TokenAuthenticator, unionTokens } from './token-authenticator.ts';
+import {
+  audienceAgnostic,
+  bearerAuthenticator,
+  cachedTokens,
+  type TokenAuthenticator,
+  unionTokens,
+} from './token-authenticator.ts';
 import { tokenObjects } from './token-objects.ts';
 import { certificateVerifier, x509Authenticator } from './x509-authenticator.ts';
 
@@ -36,13 +44,20 @@ export interface AuthenticationOptions {
   readonly tokenFile?: string | undefined;
   /** `--enable-bootstrap-token-auth`. */
   readonly bootstrapTokens?: boolean | undefined;
-  /** `--anonymous-auth`; default true. */
-  readonly anonymous?: boolean | undefined;
+  /** Further kinds of tokens, asked after those above: of identity providers, of a webhook. */
+  readonly remoteTokens?: readonly TokenAuthenticator[] | undefined;
+  /** Who shows nothing may come in, everywhere or only to these paths; default everywhere. */
+  readonly anonymous?: AnonymousAccess | undefined;
+  /** `--service-account-lookup`; default true. */
+  readonly serviceAccountLookup?: boolean | undefined;
+  readonly statistics?: IdentityStatistics | undefined;
   /** `ca` is the PEM of `--requestheader-client-ca-file`. */
   readonly requestHeader?: (Omit<RequestHeaderOptions, 'verifier'> & { readonly ca: () => string }) | undefined;
   /** How long a valid token is remembered; default 10 s. */
   readonly tokenCacheTtlMs?: number | undefined;
 }
+
+export type AnonymousAccess = boolean | { readonly paths: readonly string[] };
 
 export interface Authentication {
   /** Rejects with 401 `Unauthorized`. */
@@ -56,10 +71,9 @@ const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:una
 const defaultTokenCacheTtlMs = 10_000;
 
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const { clock, apiAudiences } = options;
+  const { clock, apiAudiences, tokenCacheTtlMs: successTtlMs = defaultTokenCacheTtlMs, statistics } = options;
   const kinds = tokenKinds(options);
-  const successTtlMs = options.tokenCacheTtlMs ?? defaultTokenCacheTtlMs;
-  const tokens = cachedTokens(unionTokens(kinds), { clock, successTtlMs });
+  const tokens = cachedTokens(unionTokens(kinds), { clock, successTtlMs, statistics: statistics?.tokenCache });
   const authenticators: Authenticator[] = [];
   if (options.requestHeader) {
     const { ca, ...rest } = options.requestHeader;
@@ -76,28 +90,46 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       for (const authenticator of authenticators) {
         try {
           const result = await authenticator.authenticate(request);
-          if (result) return withAuthenticatedGroup(result);
+          if (!result) continue;
+          checkAudiences(result, apiAudiences);
+          return withAuthenticatedGroup(result);
         } catch (error) {
           failures.push(error);
         }
       }
-      if (failures.length === 0 && options.anonymous !== false) return { user: anonymousUser };
+      if (failures.length === 0 && isOpen(options.anonymous, request)) return { user: anonymousUser };
       if (failures.length > 0) options.log.warn('Unable to authenticate the request', { errors: failures.map(String) });
-      throw unauthorized('Unauthorized');
+      throw unauthorized('Unauthorized', failures.length > 0 ? { cause: failures } : undefined);
     },
   };
 }
 
+function isOpen(anonymous: AnonymousAccess = true, { path }: ApiRequest): boolean {
+  return typeof anonymous === 'boolean' ? anonymous : anonymous.paths.includes(path);
+}
+
+/** Throws for a credential that is good, but for somebody else. */
+function checkAudiences({ audiences = [] }: AuthenticationResult, accepted: readonly string[]): void {
+  if (audiences.length === 0 || accepted.length === 0) return;
+  if (audiences.some((audience) => accepted.includes(audience))) return;
+  const list = (values: readonly string[]) => `[${values.join(' ')}]`;
+  throw new Error(`unable to match the audience: ${list(audiences)} , accepted: ${list(accepted)}`);
+}
+
 function tokenKinds(options: AuthenticationOptions): readonly TokenAuthenticator[] {
-  const { client, informers, clock, issuers, apiAudiences, tokenSigner } = options;
+  const { client, informers, clock, issuers, apiAudiences, tokenSigner, serviceAccountLookup: lookup = true } = options;
   const kinds: TokenAuthenticator[] = [];
-  if (options.tokenFile !== undefined) kinds.push(staticTokens(options.tokenFile));
+  if (options.tokenFile !== undefined) kinds.push(audienceAgnostic(staticTokens(options.tokenFile), apiAudiences));
   if (tokenSigner) {
-    const shared = { signer: tokenSigner, apiAudiences, objects: tokenObjects({ client, informers }) };
-    kinds.push(legacyServiceAccountTokens(shared), serviceAccountTokens({ ...shared, issuers, clock }));
+    const { log, statistics } = options;
+    const counts = statistics?.serviceAccountTokens;
+    const shared = { signer: tokenSigner, apiAudiences, clock, counts, objects: tokenObjects({ client, informers }) };
+    const legacy = legacyServiceAccountTokens({ ...shared, lookup, client, log });
+    kinds.push(legacy, serviceAccountTokens({ ...shared, issuers }));
   }
-  if (options.bootstrapTokens) kinds.push(bootstrapTokens({ client, clock }));
-  return kinds;
+  if (options.bootstrapTokens) kinds.push(audienceAgnostic(bootstrapTokens({ client, clock }), apiAudiences));
+  // A foreign token must not make providers be asked for keys before all of our own have been tried.
+  return [...kinds, ...(options.remoteTokens ?? [])];
 }
 
 /** Everybody who is known is in `system:authenticated`. */

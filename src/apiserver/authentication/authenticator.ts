@@ -4,6 +4,10 @@ import type { ApiRequest, UserInfo } from '../request.ts';
 export interface AuthenticationResult {
   readonly user: UserInfo;
   readonly audiences?: readonly string[] | undefined;
+  /** What the audit log is to tell of the credential. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** What the client is to be told of it. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface Authenticator {

@@ -14,12 +14,11 @@ const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const defaultGroup = 'system:bootstrappers';
 
-/** `audiences` of the API server are granted whatever the caller asks: these tokens know no audience. */
 export function bootstrapTokens(options: { readonly client: Client; readonly clock: Clock }): TokenAuthenticator {
   const { client, clock } = options;
   return {
     name: 'BootstrapToken',
-    async authenticateToken(token, audiences) {
+    async authenticateToken(token) {
       const [, id, secretPart] = tokenPattern.exec(token) ?? [];
       if (id === undefined || secretPart === undefined) return undefined;
       const name = `bootstrap-token-${id}`;
@@ -33,7 +32,7 @@ export function bootstrapTokens(options: { readonly client: Client; readonly clo
       if (hasExpired(data('expiration'), clock.now()) || data('usage-bootstrap-authentication') !== 'true')
         return undefined;
       const groups = groupsOf(data('auth-extra-groups'));
-      return groups && { user: { name: `system:bootstrap:${id}`, groups }, audiences };
+      return groups && { user: { name: `system:bootstrap:${id}`, groups } };
     },
   };
 }

@@ -1,17 +1,16 @@
 /**
- * Tokens of service accounts: those of TokenRequest, bound to a Pod, Node or Secret and valid only while that object is, and the old
- * ones kept in a Secret. A signature alone is never enough: the account must still exist under the uid the token names.
+ * Tokens of service accounts as TokenRequest gives them out, bound to a Pod, Node or Secret and valid only while that object is. A signature alone is never enough: the account must still exist under the uid the token names.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { quote } from '../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { notFound } from '../../apimachinery/status.ts';
 import { parseTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { readIdentity, type ServiceAccountIdentity } from '../../pki/service-account-token.ts';
-import { legacyIssuer, type TokenClaims, type TokenSigner, unverifiedClaims } from '../../pki/token-signer.ts';
+import { type TokenClaims, type TokenSigner, unverifiedClaims } from '../../pki/token-signer.ts';
+import type { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { UserInfo } from '../request.ts';
-import { serviceAccountGroups, serviceAccountUsername, splitServiceAccountUsername } from './service-account-users.ts';
+import { serviceAccountGroups, serviceAccountUsername } from './service-account-users.ts';
 import type { TokenAuthenticator } from './token-authenticator.ts';
 import type { TokenObjects } from './token-objects.ts';
 
@@ -24,11 +23,11 @@ export interface ServiceAccountTokenOptions {
   readonly apiAudiences: readonly string[];
   readonly objects: TokenObjects;
   readonly clock: Clock;
+  readonly counts?: IdentityStatistics['serviceAccountTokens'] | undefined;
 }
 
 /** An object may be deleted so long before the tokens bound to it die. */
 const leewayMs = 60_000;
-const invalidSinceLabel = 'kubernetes.io/legacy-token-invalid-since';
 
 export function serviceAccountTokens(options: ServiceAccountTokenOptions): TokenAuthenticator {
   const { signer, issuers, apiAudiences } = options;
@@ -42,30 +41,13 @@ export function serviceAccountTokens(options: ServiceAccountTokenOptions): Token
       const identity = readIdentity(claims);
       if (!identity || identity.isLegacy) throw new Error('service account token claims could not be validated');
       const user = await userOf(identity, options);
-      return { user, audiences: accepted };
+      return { user, audiences: accepted, annotations: staleness(claims, identity, options) };
     },
   };
 }
 
-/** Tokens from Secrets of type `kubernetes.io/service-account-token`: they never expire, and die with the Secret. */
-export function legacyServiceAccountTokens(
-  options: Omit<ServiceAccountTokenOptions, 'issuers' | 'clock'>,
-): TokenAuthenticator {
-  const { signer, apiAudiences, objects } = options;
-  return {
-    name: 'LegacyServiceAccount',
-    async authenticateToken(token, audiences) {
-      if (unverifiedClaims(token)?.iss !== legacyIssuer) return undefined;
-      const claims = await signer.verify(token);
-      const accepted = acceptedAudiences(claims, audiences, apiAudiences);
-      const { namespace, name, uid } = await checkLegacyToken(token, claims, objects);
-      const user = { name: serviceAccountUsername(namespace, name), uid, groups: serviceAccountGroups(namespace) };
-      return { user, audiences: accepted };
-    },
-  };
-}
-
-function acceptedAudiences(
+/** Of the audiences asked for, those that the token is for. Throws when there are none. */
+export function acceptedAudiences(
   { aud }: TokenClaims,
   wanted: readonly string[],
   apiAudiences: readonly string[],
@@ -124,47 +106,22 @@ function extraOf({ pod, node, tokenId }: ServiceAccountIdentity): Pick<UserInfo,
   };
 }
 
+/** Tokens that live longer than their clients asked for are told of once a client should have had a new one. */
+function staleness(
+  { sub }: TokenClaims,
+  { warnAfter }: ServiceAccountIdentity,
+  { clock, counts }: ServiceAccountTokenOptions,
+): Readonly<Record<string, string>> {
+  if (!warnAfter) return {};
+  const overdueSeconds = Math.floor(clock.now() / 1000) - warnAfter;
+  const isStale = clock.now() > warnAfter * 1000;
+  counts?.add({ name: isStale ? 'stale_tokens' : 'valid_tokens' });
+  if (!isStale) return {};
+  const told = `subject: ${sub}, seconds after warning threshold: ${overdueSeconds}`;
+  return { 'authentication.k8s.io/stale-token': told };
+}
+
 function isDead({ metadata }: KubeObject, beforeMs: number): boolean {
   const deletedAt = metadata.deletionTimestamp === undefined ? undefined : parseTime(metadata.deletionTimestamp);
   return deletedAt !== undefined && deletedAt < beforeMs;
-}
-
-async function checkLegacyToken(
-  token: string,
-  claims: TokenClaims,
-  objects: TokenObjects,
-): Promise<{ readonly namespace: string; readonly name: string; readonly uid: string }> {
-  const required = (title: string, value: unknown): string => {
-    if (typeof value !== 'string' || value === '') throw new Error(`${title} claim is missing`);
-    return value;
-  };
-  const subject = required('sub', claims.sub);
-  const namespace = required('namespace', claims['kubernetes.io/serviceaccount/namespace']);
-  const secretName = required('secretName', claims['kubernetes.io/serviceaccount/secret.name']);
-  const name = required('serviceAccountName', claims['kubernetes.io/serviceaccount/service-account.name']);
-  const uid = required('serviceAccountUID', claims['kubernetes.io/serviceaccount/service-account.uid']);
-  const named = splitServiceAccountUsername(subject);
-  if (named?.namespace !== namespace || named.name !== name) throw new Error('sub claim is invalid');
-
-  const secret = await objects.secret({ namespace, name: secretName });
-  if (!secret || secret.metadata.deletionTimestamp) throw new Error('Token has been invalidated');
-  if (!sameBytes(Buffer.from(secret.data?.token ?? '', 'base64'), Buffer.from(token))) {
-    throw new Error("Token does not match server's copy");
-  }
-  const account = await objects.serviceAccount({ namespace, name, uid });
-  if (!account) throw notFound({ group: '', resource: 'serviceaccounts' }, name);
-  if (account.metadata.deletionTimestamp) throw new Error(`ServiceAccount ${namespace}/${name} has been deleted`);
-  if (account.metadata.uid !== uid)
-    throw new Error(`ServiceAccount UID (${account.metadata.uid}) does not match claim (${uid})`);
-  if (secret.metadata.labels?.[invalidSinceLabel]) {
-    const use = 'Use tokens from the TokenRequest API or manually created secret-based tokens';
-    const which = `the token in secret ${namespace}/${secretName} for service account ${namespace}/${name}`;
-    const instead = `or remove the '${invalidSinceLabel}' label from the secret to temporarily allow use of this token`;
-    throw new Error(`${which} has been marked invalid. ${use}, ${instead}`);
-  }
-  return { namespace, name, uid };
-}
-
-function sameBytes(a: Buffer, b: Buffer): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
 }

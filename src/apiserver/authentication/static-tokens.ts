@@ -23,9 +23,9 @@ export function staticTokens(content: string): TokenAuthenticator {
   });
   return {
     name: 'StaticToken',
-    async authenticateToken(token, audiences) {
+    async authenticateToken(token) {
       const user = users.get(token);
-      return user && { user, audiences };
+      return user && { user };
     },
   };
 }

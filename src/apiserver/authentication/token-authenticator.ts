@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { aggregate } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { ApiRequest } from '../request.ts';
 import type { AuthenticationResult, Authenticator } from './authenticator.ts';
 
@@ -67,26 +68,94 @@ export function unionTokens(authenticators: readonly TokenAuthenticator[]): Toke
   };
 }
 
-/** Remembers valid tokens for `successTtlMs` (upstream: 10 s), by their hash; failures are asked anew each time. */
-export function cachedTokens(
-  inner: TokenAuthenticator,
-  options: { readonly clock: Clock; readonly successTtlMs: number },
-): TokenAuthenticator {
-  const { clock, successTtlMs } = options;
-  const known = new Map<string, { readonly untilMs: number; readonly result: AuthenticationResult }>();
+/** As `unionTokens`, but the first failure is the answer: only the issuer of a token can say what is wrong with it. */
+export function firstTokens(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return {
+    name: 'TokenUnionFailOnError',
+    async authenticateToken(token, audiences) {
+      for (const authenticator of authenticators) {
+        const result = await authenticator.authenticateToken(token, audiences);
+        if (result) return result;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** For tokens that know no audience: they are meant for the API server itself, and for nobody else. */
+export function audienceAgnostic(inner: TokenAuthenticator, apiAudiences: readonly string[]): TokenAuthenticator {
   return {
     name: inner.name,
     async authenticateToken(token, audiences) {
-      const key = createHash('sha256').update(audiences.join('\0')).update('\n').update(token).digest('base64');
-      const hit = known.get(key);
-      if (hit && hit.untilMs > clock.monotonic()) return hit.result;
-      known.delete(key);
+      if (audiences.length === 0) return inner.authenticateToken(token, audiences);
+      const granted = apiAudiences.filter((audience) => audiences.includes(audience));
+      if (granted.length === 0) return undefined;
       const result = await inner.authenticateToken(token, audiences);
-      if (!result) return undefined;
+      return result && { ...result, audiences: granted };
+    },
+  };
+}
+
+export interface TokenCacheOptions {
+  readonly clock: Clock;
+  readonly successTtlMs: number;
+  /** Of tokens that nobody knows; errors are never remembered. Default 0: asked anew each time. */
+  readonly failureTtlMs?: number | undefined;
+  readonly statistics?: IdentityStatistics['tokenCache'] | undefined;
+}
+
+interface Remembered {
+  readonly untilMs: number;
+  readonly result: AuthenticationResult | undefined;
+}
+
+/** Remembers answers by the tokens' hashes; those who ask for the same token at the same time share one answer. */
+export function cachedTokens(inner: TokenAuthenticator, options: TokenCacheOptions): TokenAuthenticator {
+  const { clock, successTtlMs, failureTtlMs = 0, statistics } = options;
+  const known = new Map<string, Remembered>();
+  const asked = new Map<string, Promise<AuthenticationResult | undefined>>();
+
+  async function fetch(key: string, token: string, audiences: readonly string[]) {
+    statistics?.active.add({ status: 'in_flight' });
+    let status = 'error';
+    try {
+      const result = await inner.authenticateToken(token, audiences);
+      status = 'ok';
+      const ttlMs = result ? successTtlMs : failureTtlMs;
       const oldest = known.keys().next();
       if (known.size >= cacheEntries && !oldest.done) known.delete(oldest.value);
-      known.set(key, { untilMs: clock.monotonic() + successTtlMs, result });
+      if (ttlMs > 0) known.set(key, { untilMs: clock.monotonic() + ttlMs, result });
       return result;
+    } finally {
+      asked.delete(key);
+      statistics?.active.add({ status: 'in_flight' }, -1);
+      statistics?.fetches.add({ status });
+    }
+  }
+
+  return {
+    name: inner.name,
+    async authenticateToken(token, audiences) {
+      const startMs = clock.monotonic();
+      const key = createHash('sha256')
+        .update(JSON.stringify([audiences, token]))
+        .digest('base64');
+      const hit = known.get(key);
+      if (hit && hit.untilMs > startMs) {
+        statistics?.requests.add({ status: 'hit' }, 0);
+        return hit.result;
+      }
+      known.delete(key);
+      let answer = asked.get(key);
+      if (!answer) {
+        answer = fetch(key, token, audiences);
+        asked.set(key, answer);
+      }
+      try {
+        return await answer;
+      } finally {
+        statistics?.requests.add({ status: 'miss' }, clock.monotonic() - startMs);
+      }
     },
   };
 }

@@ -15,10 +15,13 @@ import {
 } from '../../api/gen/rbac-v1.ts';
 import { volumeAttachments } from '../../api/gen/storage-v1.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { UserInfo } from '../request.ts';
 import { pathAccess, type ResourceAccess, resourceAccess } from './access.ts';
-import { type AuthorizationMode, createAuthorization, unionAuthorizer } from './authorization.ts';
+import { type AuthorizationMode, chainOf, createAuthorization, unionAuthorizer } from './authorization.ts';
+import type { Authorizer } from './authorizer.ts';
 import { forbiddenError } from './forbidden.ts';
+import { alwaysAllow } from './static-authorizers.ts';
 
 const alice: UserInfo = { name: 'alice', groups: ['dev', 'system:authenticated'] };
 const kubelet: UserInfo = { name: 'system:node:node-1', groups: ['system:nodes', 'system:authenticated'] };
@@ -39,8 +42,9 @@ function clusterBinding(
   return { metadata: { name }, roleRef: { kind: 'ClusterRole', name: roleName }, subjects: [subject] };
 }
 
-function authorizationOf(cluster: FakeCluster, ...modes: AuthorizationMode[]) {
-  return createAuthorization({ modes, informers: cluster.informers });
+function authorizationOf(cluster: FakeCluster, ...modes: Exclude<AuthorizationMode, 'Webhook'>[]) {
+  const chain = chainOf(modes);
+  return createAuthorization({ chain: () => chain, informers: cluster.informers });
 }
 
 describe('RBAC authorizer', () => {
@@ -493,11 +497,38 @@ describe('Union of authorizers', () => {
 
   it('AlwaysDeny refuses and AlwaysAllow allows', async () => {
     const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });
-    const decide = async (...modes: AuthorizationMode[]) =>
+    const decide = async (...modes: Exclude<AuthorizationMode, 'Webhook'>[]) =>
       (await authorizationOf(new FakeCluster(), ...modes).authorizer.authorize(attributes)).decision;
     assert.equal(await decide('AlwaysAllow'), 'allow');
     assert.equal(await decide('AlwaysDeny'), 'no-opinion');
     assert.equal(await decide('AlwaysDeny', 'AlwaysAllow'), 'allow');
+  });
+
+  it('takes another chain from the next request on', async () => {
+    let chain = chainOf(['AlwaysDeny']);
+    const { decisions } = new IdentityStatistics();
+    const { authorizer } = createAuthorization({
+      chain: () => chain,
+      informers: new FakeCluster().informers,
+      decisions,
+    });
+    const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });
+    assert.equal((await authorizer.authorize(attributes)).decision, 'no-opinion');
+    chain = chainOf(['AlwaysDeny', 'AlwaysAllow']);
+    assert.equal((await authorizer.authorize(attributes)).decision, 'allow');
+    const labels = { decision: 'allowed', name: 'alwaysallow', type: 'AlwaysAllow' };
+    assert.deepEqual([...decisions.samples()], [{ labels, value: 1 }]);
+  });
+
+  it('tells the failures of those that could not decide, unless somebody decides after them', async () => {
+    const broken: Authorizer = {
+      name: 'Broken',
+      authorize: async () => ({ decision: 'no-opinion', reason: 'a', error: 'e' }),
+    };
+    const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });
+    const ask = (...authorizers: Authorizer[]) => unionAuthorizer(authorizers).authorize(attributes);
+    assert.deepEqual(await ask(broken, broken), { decision: 'no-opinion', reason: 'a\na', error: 'e' });
+    assert.deepEqual(await ask(broken, alwaysAllow), { decision: 'allow', reason: '' });
   });
 });
 

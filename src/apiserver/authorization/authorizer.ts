@@ -10,6 +10,8 @@ export interface AuthorizationDecision {
   readonly decision: 'allow' | 'deny' | 'no-opinion';
   /** Shown to the user on refusal and in access reviews, in upstream's words. */
   readonly reason: string;
+  /** What kept an authorizer from deciding. A request that is not allowed nevertheless fails with it as an internal error. */
+  readonly error?: string | undefined;
 }
 
 export interface Authorizer {

@@ -20,6 +20,6 @@ function refusalText({ user, info }: AuthorizationAttributes): string {
 }
 
 /** A refusal repeats what the client sent, and a browser must not take it for HTML. */
-function withoutHtml(text: string): string {
+export function withoutHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -11,7 +11,7 @@ import {
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
 import { alice, attributesOf, refusalOf } from '../admission/admission.fixture.ts';
-import { createAuthorization } from './authorization.ts';
+import { chainOf, createAuthorization } from './authorization.ts';
 import { roleEscalation } from './role-escalation.ts';
 
 const readPods: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
@@ -26,7 +26,8 @@ function setUp(...held: PolicyRule[]) {
     roleRef: { kind: 'ClusterRole', name: 'held' },
     subjects: [{ kind: 'User', name: 'alice' }],
   });
-  const { authorizer, ruleResolver } = createAuthorization({ modes: ['RBAC'], informers: cluster.informers });
+  const chain = chainOf(['RBAC']);
+  const { authorizer, ruleResolver } = createAuthorization({ chain: () => chain, informers: cluster.informers });
   return { cluster, plugin: roleEscalation({ authorizer, resolver: ruleResolver }) };
 }
 

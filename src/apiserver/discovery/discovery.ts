@@ -35,13 +35,13 @@ export interface VersionRank {
   readonly groupPriority: number;
   readonly versionPriority: number;
   /** The resources are from the past: their server does not answer. */
-  readonly stale?: boolean;
+  readonly stale?: boolean | undefined;
 }
 
 export interface DiscoveryInput {
   readonly resources: readonly DiscoveredResource[];
   /** Overrides the built-in ranks. A version listed here is shown even if it has no resources. */
-  readonly ranks?: readonly VersionRank[];
+  readonly ranks?: readonly VersionRank[] | undefined;
   /** `10.0.0.1:6443`: where clients reach the server, for `/api`. */
   readonly serverAddress?: string;
 }

@@ -17,7 +17,10 @@ export interface KeptDocument {
 /** The answer to `GET /api`, `/apis` and the paths of groups and versions below; undefined when there is nothing at the path. */
 export function discoveryReply(request: ApiRequest, discovery: Discovery): ApiResponse | undefined {
   const document = discovery.document(withoutSlash(request.path), request.headers.accept);
-  return document && documentReply(request, document);
+  if (!document) return undefined;
+  // As upstream, which lets caches between keep the aggregated form alone.
+  const kept = document.contentType.includes(';as=') ? { 'cache-control': 'public' } : {};
+  return documentReply(request, document, kept);
 }
 
 /** The answer to `GET /openapi/...`; undefined when there is nothing at the path. `nowMs` dates what may be kept for good. */

@@ -2,6 +2,7 @@
  * The media types this server reads and writes, in the order of preference.
  */
 
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import { unsupportedMediaType } from '../../apimachinery/status.ts';
 import { yamlLibrary } from '../../base/lazy-module.ts';
 import { encodeAny } from './json.ts';
@@ -57,6 +58,6 @@ export function encodeIn(format: OutputFormat, object: unknown, pretty: boolean)
 /** Canonical JSON in another form of text. */
 export function reformat(format: OutputFormat, json: Buffer, pretty: boolean): Buffer {
   if (format.name === 'yaml')
-    return Buffer.from(yamlLibrary().stringify(JSON.parse(json.toString()), { version: '1.1', lineWidth: 0 }));
-  return pretty ? Buffer.from(`${JSON.stringify(JSON.parse(json.toString()), undefined, 2)}\n`) : json;
+    return Buffer.from(yamlLibrary().stringify(parseJson(json.toString()), { version: '1.1', lineWidth: 0 }));
+  return pretty ? Buffer.from(`${jsonText(parseJson(json.toString()), 2)}\n`) : json;
 }

@@ -7,7 +7,6 @@ import { notAcceptable } from '../../apimachinery/status.ts';
 import type { ApiRequest } from '../request.ts';
 import { isTrue } from '../request-info.ts';
 import { type OutputFormat, objectMediaType, outputFormats } from './media-types.ts';
-import { noProtobuf } from './protobuf.ts';
 
 /** Objects made into something else on their way out. */
 export interface Transform {
@@ -37,26 +36,24 @@ export function negotiate(
 ): Output {
   const { accept } = request.headers;
   if (accept === objectMediaType) return inProcess;
-  const offered = stream ? streamFormats : outputFormats;
-  const clauses = accept === undefined || accept.trim() === '' ? [anything] : parseAccept(accept);
-  let refusal: Error | undefined;
+  const clauses = accept === undefined || accept === '' ? [anything] : parseAccept(accept);
   for (const clause of clauses) {
-    const format = offered.find((candidate) => matches(clause, candidate));
-    if (!format) continue;
-    const transform = transformOf(clause, transforms);
-    if (transform === 'unknown' || !streamIsKnown(clause, format)) continue;
-    // A Table has no protobuf form.
-    if (transform?.as === 'Table' && format.name === 'protobuf') continue;
-    if (!protobuf && !transform && format.name === 'protobuf') {
-      refusal = noProtobuf();
-      continue;
+    for (const format of outputFormats) {
+      if (!matches(clause, format)) continue;
+      const transform = transformOf(clause, transforms);
+      if (transform === 'unknown' || !isServed(clause, format)) continue;
+      // A Table has no protobuf form.
+      if (format.name === 'protobuf' && (transform ? transform.as === 'Table' : !protobuf)) continue;
+      if (stream && format.streamMediaType === undefined) throw notAcceptable(streamMediaTypes);
+      return { format, transform, pretty: format.name === 'json' && (isPretty(clause) || wantsPretty(request)) };
     }
-    return { format, transform, pretty: format.name === 'json' && wantsPretty(request) };
   }
-  throw refusal ?? notAcceptable(offered.map((format) => format.mediaType));
+  throw notAcceptable(outputFormats.map((format) => format.mediaType));
 }
 
-const streamFormats = outputFormats.filter((format) => format.streamMediaType !== undefined);
+const streamMediaTypes = outputFormats
+  .filter((format) => format.streamMediaType !== undefined)
+  .map(({ mediaType }) => `${mediaType};stream=watch`);
 
 interface Clause {
   readonly type: string;
@@ -72,25 +69,35 @@ const inProcess: Output = {
   transform: undefined,
 };
 
-/** Sorted by quality; among equals the order of the header. */
+/** In the order in which upstream tries them: see `goesBefore`. What is no media range is passed over. */
 function parseAccept(header: string): Clause[] {
-  return header
-    .split(',')
-    .map(parseClause)
-    .filter((clause) => clause.quality > 0)
-    .sort((a, b) => b.quality - a.quality);
+  const sorted: Clause[] = [];
+  for (const text of header.split(',')) {
+    const clause = parseClause(text);
+    if (!clause) continue;
+    let at = sorted.length;
+    while (at > 0 && goesBefore(clause, sorted[at - 1]!)) at--;
+    sorted.splice(at, 0, clause);
+  }
+  return sorted;
 }
 
-function parseClause(text: string): Clause {
+/** Higher quality first, but what is named before what is meant by `*`, whatever its quality; a quality of 0 excludes nothing. */
+function goesBefore(a: Clause, b: Clause): boolean {
+  return a.quality > b.quality || (a.type !== '*' && b.type === '*') || (a.subtype !== '*' && b.subtype === '*');
+}
+
+function parseClause(text: string): Clause | undefined {
   const [range = '', ...rest] = text.split(';');
-  const [type = '', subtype = ''] = range.trim().toLowerCase().split('/');
+  const [type = '', subtype = '', ...more] = range.split('/').map((part) => part.trim());
+  if (more.length > 0 || (subtype === '' && type !== '*')) return undefined;
   const parameters = new Map<string, string>();
   for (const part of rest) {
-    const equals = part.indexOf('=');
-    if (equals > 0) parameters.set(part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim());
+    const [name = '', value = '', ...others] = part.split('=');
+    if (value !== '' && others.length === 0) parameters.set(name.trim(), value.trim());
   }
   const quality = parameters.get('q');
-  return { type, subtype, parameters, quality: quality === undefined ? 1 : Number(quality) || 0 };
+  return { type, subtype: subtype || '*', parameters, quality: quality === undefined ? 1 : Number(quality) || 0 };
 }
 
 function matches({ type, subtype }: Clause, { mediaType }: OutputFormat): boolean {
@@ -99,18 +106,26 @@ function matches({ type, subtype }: Clause, { mediaType }: OutputFormat): boolea
   return type === offeredType && (subtype === '*' || subtype === offeredSubtype);
 }
 
-/** `;stream=watch` may be said of every form that a watch can have, whether a watch is asked for or not. */
-function streamIsKnown({ parameters }: Clause, format: OutputFormat): boolean {
+/** `;stream=watch` may be said of every form that a watch can have, whether a watch is asked for or not; of versions there is one. */
+function isServed({ parameters }: Clause, format: OutputFormat): boolean {
   const stream = parameters.get('stream') ?? '';
-  return stream === '' || (stream === 'watch' && format.streamMediaType !== undefined);
+  const version = parameters.get('sv') ?? '';
+  return (
+    (stream === '' || (stream === 'watch' && format.streamMediaType !== undefined)) &&
+    (version === '' || version === 'v1')
+  );
+}
+
+function isPretty({ parameters }: Clause): boolean {
+  return parameters.get('pretty') === '1';
 }
 
 const transformations: ReadonlySet<string> = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList']);
 
 function transformOf({ parameters }: Clause, allowed: boolean | 'metadata'): Transform | undefined | 'unknown' {
-  const as = parameters.get('as');
-  if (as === undefined) return undefined;
+  const as = parameters.get('as') ?? '';
   const version = parameters.get('v');
+  if (as === '' && version === undefined && !parameters.has('g')) return undefined;
   const known = transformations.has(as) && parameters.get('g') === 'meta.k8s.io';
   if (!allowed || (allowed === 'metadata' && as === 'Table')) return 'unknown';
   if (!known || (version !== 'v1' && version !== 'v1beta1')) return 'unknown';

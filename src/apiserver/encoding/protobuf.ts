@@ -33,8 +33,8 @@ export function encodeProtobuf(object: object): Buffer {
   throw noProtobuf(`*v1.${kind}`);
 }
 
-/** 406. Custom resources are `unstructured.Unstructured` to upstream. */
-export function noProtobuf(what = '*unstructured.Unstructured'): Error {
+/** 406. */
+function noProtobuf(what: string): Error {
   return statusError({ code: 406, reason: 'NotAcceptable', message: noProtobufForm(what) });
 }
 

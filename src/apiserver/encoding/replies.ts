@@ -4,6 +4,7 @@
  */
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import { statusError } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiResponse, ResponseBody } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
@@ -107,9 +108,12 @@ export function warningHeader(warnings: readonly string[]): Readonly<Record<stri
 }
 
 function transformOne(context: ReplyContext, transform: Transform, row: TableRow): object {
-  if (transform.as !== 'Table') return partialMetadata(row.served, transform.version);
+  if (transform.as === 'PartialObjectMetadata') return partialMetadata(row.served, transform.version);
+  if (transform.as === 'PartialObjectMetadataList') {
+    throw wrongTransform(transform, `is not a list (${goTypeOf(context.resource, '')})`);
+  }
   const { resourceVersion } = row.served.metadata;
-  return table(context, transform, [row], resourceVersion === undefined ? {} : { resourceVersion });
+  return table(context, transform, [row], { metadata: resourceVersion === undefined ? {} : { resourceVersion } });
 }
 
 function transformList(context: ReplyContext, transform: Transform, page: ListPage): object {
@@ -117,10 +121,27 @@ function transformList(context: ReplyContext, transform: Transform, page: ListPa
   const metadata = listMetadata(page);
   if (transform.as === 'Table') {
     const rows = page.entries.map((entry) => ({ served: entry.objectIn(resource), hub: entry.object() }));
-    return table(context, transform, rows, metadata);
+    return table(context, transform, rows, { metadata });
+  }
+  if (transform.as === 'PartialObjectMetadata') {
+    throw wrongTransform(transform, `is a list (${goTypeOf(resource, 'List')})`);
   }
   const items = page.entries.map((entry) => partialMetadata(entry.objectIn(resource), transform.version));
   return partialMetadataList(items, transform.version, metadata);
+}
+
+/** 406: metadata of one object was asked for where there are many, or the other way round. */
+function wrongTransform({ as }: Transform, what: string): Error {
+  const message = `you requested ${as}, but the requested object ${what}`;
+  return statusError({ code: 406, reason: 'NotAcceptable', message });
+}
+
+/** What upstream's messages call an object: `*core.Pod`, `*apps.DeploymentList`. */
+function goTypeOf({ row, custom }: ServedResource, suffix: '' | 'List'): string {
+  if (custom) return `*unstructured.Unstructured${suffix}`;
+  const group = row.group.split('.')[0]!;
+  const packages: Readonly<Record<string, string>> = { '': 'core', events: 'core', internal: 'apiserverinternal' };
+  return `*${packages[group] ?? group}.${row.kind}${suffix}`;
 }
 
 /** The Table of these objects as this client wants it. */
@@ -128,13 +149,13 @@ export function table(
   { resource, includeObject, clock }: ReplyContext,
   transform: Transform,
   rows: readonly TableRow[],
-  metadata: object,
+  told: { readonly metadata: object; readonly headers?: boolean },
 ): object {
   return tableOf(resource.stored?.behaviour, rows, {
+    ...told,
     version: transform.version,
     includeObject,
     nowMs: clock.now(),
-    metadata,
   });
 }
 

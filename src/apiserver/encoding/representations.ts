@@ -2,6 +2,7 @@
  * What a watcher receives for an event. One representation per served version, media type and transformation, made once per server, so that
  * watchers of a kind share frames: `CacheEvent` compares representations by identity.
  */
+import { jsonText } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { WatchFrame } from '../request.ts';
@@ -119,7 +120,7 @@ export function plainFrame(type: string, object: unknown, wire: Wire = 'json'): 
       encoded ??=
         wire === 'protobuf'
           ? protobufFrame(type, encodeProtobuf(frozen as object))
-          : Buffer.from(`{"type":"${type}","object":${JSON.stringify(frozen)}}\n`);
+          : Buffer.from(`{"type":"${type}","object":${jsonText(frozen)}}\n`);
       return encoded;
     },
   };

@@ -9,6 +9,7 @@ import { type Shape, Shapes } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import type { TypeSchema } from '../../apimachinery/schema.ts';
+import { once } from '../../base/once.ts';
 import { builtinCodec } from './json.ts';
 import type { YamlConverter } from './yaml-thread.ts';
 
@@ -113,13 +114,10 @@ class TableCodec implements ResourceCodec {
   }
 }
 
+/** The shape of a type of the tables. */
+export function shapeOfType(typeId: string): Shape {
+  return builtinShapes().of(typeId);
+}
+
 /** Shapes of immutable tables: sharing them changes nothing but the time it takes to make them. */
 const builtinShapes: () => Shapes = once(() => new Shapes(builtinSchema()));
-
-function once<T>(compute: () => T): () => T {
-  let memo: { readonly value: T } | undefined;
-  return () => {
-    memo ??= { value: compute() };
-    return memo.value;
-  };
-}

@@ -19,13 +19,13 @@ export interface HttpRequestParts {
 export class HttpRequest implements ApiRequest {
   readonly method: string;
   readonly path: string;
+  readonly search: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly clientCertificates: readonly Buffer[];
   readonly upgrade: UpgradeConnection | undefined;
   user: UserInfo | undefined;
-  readonly #search: string;
   #query: URLSearchParams | undefined;
   #controller: AbortController | undefined;
   #gone = false;
@@ -36,7 +36,7 @@ export class HttpRequest implements ApiRequest {
     const path = question < 0 ? parts.target : parts.target.slice(0, question);
     this.method = parts.method;
     this.path = decodePath(path);
-    this.#search = question < 0 ? '' : parts.target.slice(question + 1);
+    this.search = question < 0 ? '' : parts.target.slice(question + 1);
     this.headers = parts.headers;
     this.body = parts.body;
     this.remoteAddress = parts.remoteAddress;
@@ -45,7 +45,7 @@ export class HttpRequest implements ApiRequest {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#search);
+    this.#query ??= new URLSearchParams(this.search);
     return this.#query;
   }
 
@@ -90,6 +90,8 @@ export interface BodyReading {
 export function streamedBody(stream: Readable, { deadlines, turns }: BodyReading): RequestBody {
   return {
     kind: 'bytes',
+    // Whoever takes no more has an answer to give: the connection stays.
+    pieces: () => stream.iterator({ destroyOnReturn: false }),
     read: (limitBytes) =>
       new Promise<Buffer>((resolve, reject) => {
         const chunks: Buffer[] = [];

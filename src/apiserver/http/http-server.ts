@@ -21,6 +21,7 @@ import type { ConnectionContext } from './connection.ts';
 import { serveRequest, serveUpgrade } from './http1-exchange.ts';
 import { serveStream } from './http2-stream.ts';
 import { encodeResponse, FrameJoiner } from './response-encoding.ts';
+import { keepChecking, pingIntervalMs } from './session-checks.ts';
 
 export interface HttpServerOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;
@@ -50,8 +51,6 @@ export interface ListeningServer {
 
 const headersTimeoutMs = 30_000;
 const keepAliveTimeoutMs = 90_000;
-const sessionIdleTimeoutMs = 300_000;
-const pingIntervalMs = 30_000;
 const defaultBodyTimeoutMs = 60_000;
 /** As upstream. */
 const maxHeaderBytes = 1024 * 1024;
@@ -214,34 +213,11 @@ class NetworkServer {
     socket.setKeepAlive(true, pingIntervalMs);
   }
 
-  /** Finds out about peers that vanished without a word, and lets go of those who want nothing any more. */
   #watchOver(session: ServerHttp2Session): void {
     this.#sessions.add(session);
     session.on('error', () => {});
-    let answered = true;
-    const beat = () => {
-      timer = this.#clock.after(pingIntervalMs, () => {
-        if (!answered) {
-          session.destroy();
-          return;
-        }
-        answered = false;
-        session.ping(() => {
-          answered = true;
-        });
-        beat();
-      });
-    };
-    let timer = { cancel() {} };
-    beat();
-    session.once('close', () => {
-      timer.cancel();
-      this.#sessions.delete(session);
-    });
-    session.setTimeout(sessionIdleTimeoutMs, () => {
-      const { activeStreams = 0 } = session.state as { activeStreams?: number };
-      if (activeStreams === 0) session.close();
-    });
+    session.once('close', () => this.#sessions.delete(session));
+    keepChecking(session, this.#clock);
   }
 
   #listen({ host, port }: ListenAddress): Promise<void> {

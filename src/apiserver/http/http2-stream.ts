@@ -1,10 +1,11 @@
 /** One request over HTTP/2, by the stream interface: the compatible one costs twice as much. */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { WatchSource } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
-import { type EncodedResponse, encodeResponse, type FrameJoiner, type FrameSource } from './response-encoding.ts';
+import { type EncodedResponse, encodeResponse, type FrameJoiner } from './response-encoding.ts';
 
 const endOfStream = constants.NGHTTP2_FLAG_END_STREAM;
 
@@ -64,10 +65,10 @@ async function write(
   stream.once('finish', () => {
     if (!stream.readableEnded && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
   });
-  const { connection, ...others } = headers;
-  const head = { ':status': status, ...others };
+  const head: OutgoingHttpHeaders = { ':status': status, ...headers };
   // HTTP/2 has no such header: the client is told to go with GOAWAY, and what is under way on the connection is finished.
-  if (connection === 'close' || context.sendsAway()) stream.session?.close();
+  if (headers.connection === 'close' || context.sendsAway()) stream.session?.close();
+  if (headers.connection !== undefined) delete head.connection;
   if (headOnly || (body.kind === 'bytes' && body.bytes.length === 0)) {
     if (body.kind === 'watch') body.frames.cancel();
     stream.respond(head, { endStream: true });
@@ -88,7 +89,7 @@ async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint
 }
 
 /** What comes is written at once; a client who does not read is waited for, and cut off by the watch when too much has piled up. */
-export function pumpFrames(frames: FrameSource, target: Writable, joiner: FrameJoiner): void {
+export function pumpFrames(frames: WatchSource, target: Writable, joiner: FrameJoiner): void {
   target.once('close', () => frames.cancel());
   frames.pumpTo({
     write(batch) {

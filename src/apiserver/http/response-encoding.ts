@@ -9,26 +9,18 @@ import { createGzip, gzip } from 'node:zlib';
 import { encodeAny } from '../encoding/json.ts';
 import { encodeIn } from '../encoding/media-types.ts';
 import { negotiate } from '../encoding/negotiation.ts';
-import type { ApiRequest, ApiResponse, WatchFrame } from '../request.ts';
-import type { FrameSink } from '../watch-cache/cache-watcher.ts';
+import type { ApiRequest, ApiResponse, WatchFrame, WatchSource } from '../request.ts';
 
 export type EncodedBody =
   | { readonly kind: 'taken' }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
-  | { readonly kind: 'watch'; readonly frames: FrameSource };
+  | { readonly kind: 'watch'; readonly frames: WatchSource };
 
 export interface EncodedResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: EncodedBody;
-}
-
-/** Frames as they come, many at a time. */
-export interface FrameSource {
-  pumpTo(sink: FrameSink): void;
-  /** Nobody will take any more. */
-  cancel(): void;
 }
 
 /** Smaller answers are not worth the work. */
@@ -66,7 +58,7 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
       return { status: response.status, headers: { ...headers, ...gzipHeaders }, body: { kind: 'stream', chunks } };
     }
     case 'watch':
-      return { status: response.status, headers, body: { kind: 'watch', frames: frameSource(body.events) } };
+      return { status: response.status, headers, body: { kind: 'watch', frames: body.events } };
   }
 }
 
@@ -135,18 +127,4 @@ function wantsGzip({ headers, remoteAddress }: ApiRequest): boolean {
 
 function isLoopback(address: string): boolean {
   return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
-}
-
-/** The cache's watchers can pump; any other source of frames is read one by one. */
-function frameSource(events: AsyncIterable<WatchFrame>): FrameSource {
-  if ('pumpTo' in events) return events as AsyncIterable<WatchFrame> & FrameSource;
-  const iterator = events[Symbol.asyncIterator]();
-  const pump = async (sink: FrameSink) => {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) await sink.write([next.value]);
-    sink.end();
-  };
-  return {
-    pumpTo: (sink) => void pump(sink).catch(() => sink.end()),
-    cancel: () => void iterator.return?.(),
-  };
 }

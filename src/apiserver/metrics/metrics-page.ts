@@ -8,11 +8,13 @@ import type { Handler } from '../request.ts';
 import type { ServedResources } from '../resources.ts';
 import { serverVersion } from '../version.ts';
 import { counterFamily, gaugeFamily, histogramFamily, type Labels, type Sample } from './families.ts';
+import type { IdentityStatistics } from './identity-statistics.ts';
 import type { RequestSeries, RequestStatistics } from './request-observer.ts';
 
 export interface MetricsSource {
   readonly requests: RequestStatistics;
   readonly admission: AdmissionStatistics;
+  readonly identity: IdentityStatistics;
   readonly health: HealthStatistics;
   readonly resources: ServedResources;
   flowControl(): FlowControl;
@@ -38,6 +40,7 @@ async function metricsPage(source: MetricsSource): Promise<string> {
   const parts = [
     ...requestFamilies(source),
     ...source.admission.families(),
+    ...source.identity.families(),
     ...storageFamilies(source, await source.storeBytes()),
     ...serverFamilies(source),
     ...source.further(),

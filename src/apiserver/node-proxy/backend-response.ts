@@ -21,8 +21,11 @@ export function passedResponse(
 ): ApiResponse {
   const named = (response.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const headers: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
-    if (value !== undefined && !hopHeaders.has(name) && !named.includes(name)) headers[name] = value;
+  for (const [name, values = []] of Object.entries(response.headersDistinct)) {
+    if (hopHeaders.has(name) || named.includes(name)) continue;
+    const value = response.headers[name] ?? '';
+    // Where only one value makes sense, Node.js keeps the first; lists stay lists.
+    headers[name] = values.length > 1 && value === values.join(', ') ? values : value;
   }
   if (options.method === 'HEAD') response.resume();
   const chunks = options.method === 'HEAD' ? nothing() : chunksOf(response, options.signal);

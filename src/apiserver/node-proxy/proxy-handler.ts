@@ -4,15 +4,13 @@
  */
 import { posix } from 'node:path';
 import { badRequest, messageOf, serviceUnavailable } from '../../apimachinery/status.ts';
-import { forwardedHeaders, sendRequest, type UpgradeTarget } from '../../serving/upgrade.ts';
+import { sendRequest, type UpgradeTarget } from '../../serving/upgrade.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { passedResponse } from './backend-response.ts';
 import type { NodeProxyContext } from './context.ts';
+import { hostOf, passedBody, passedHeaders, searchOf } from './passed-request.ts';
 import { forwardedFor, passOn } from './pod-streams.ts';
 import { type FindLocation, locationHost, type ProxyLocation } from './proxy-location.ts';
-
-/** A body is held in memory while it is passed on. */
-const largestBodyBytes = 256 << 20;
 
 export function proxyHandler(context: NodeProxyContext, find: FindLocation): Handler {
   return async (request, info) => {
@@ -20,7 +18,7 @@ export function proxyHandler(context: NodeProxyContext, find: FindLocation): Han
     const { prefix, rest } = splitPath(info);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!request.upgrade && rest === '' && isRead) return withSlash(request);
-    const target = targetOf(context, location, { rest, query: request.query });
+    const target = targetOf(context, location, { rest, search: searchOf(request) });
     if (request.upgrade) return passOn(request, request.upgrade, target);
     const response = await forward(request, target, prefix + encodedPath(rest));
     const redirect = response.headers.location;
@@ -49,64 +47,46 @@ function cleaned(path: string): string {
   return normal;
 }
 
-function encodedPath(path: string): string {
+export function encodedPath(path: string): string {
   return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
 }
 
 /** Pages with relative links work only below a slash. */
-function withSlash({ path, query }: ApiRequest): ApiResponse {
-  const search = query.size > 0 ? `?${query}` : '';
-  return { status: 301, headers: { location: `${encodedPath(path)}/${search}` }, body: { kind: 'none' } };
+function withSlash(request: ApiRequest): ApiResponse {
+  const search = searchOf(request);
+  const location = `${encodedPath(request.path)}/${search === '' ? '' : `?${search}`}`;
+  return { status: 301, headers: { location }, body: { kind: 'none' } };
 }
 
 function targetOf(
   { connect }: NodeProxyContext,
   location: ProxyLocation,
-  { rest, query }: { readonly rest: string; readonly query: URLSearchParams },
+  { rest, search }: { readonly rest: string; readonly search: string },
 ): UpgradeTarget {
   const url = URL.parse(`${location.scheme}://${locationHost(location)}`);
   if (!url) throw badRequest(`invalid address ${JSON.stringify(locationHost(location))}`);
   url.pathname = encodedPath(rest);
-  url.search = query.toString();
+  url.search = search;
   return { url, tls: location.tls, connect: connect(location) };
 }
 
 /** Throws 503 when the backend cannot be reached. */
 async function forward(request: ApiRequest, target: UpgradeTarget, uri: string): Promise<ApiResponse> {
   const { method, signal } = request;
-  const body = await bodyOf(request);
   const headers = {
-    ...outgoingHeaders(request),
+    ...passedHeaders(request),
     ...forwardedFor(request),
     'x-forwarded-uri': uri,
     host: hostOf(request) || target.url.host,
-    ...(body ? { 'content-length': String(body.length) } : {}),
   };
   try {
-    const answer = await sendRequest(target, { method, headers, body, signal });
+    const answer = await sendRequest(target, { method, headers, body: passedBody(request), signal });
     if (!answer.upgraded) return passedResponse(answer.response, request);
     answer.socket.destroy();
     throw new Error('unexpected upgrade');
   } catch (error) {
     throw serviceUnavailable(`error trying to reach service: ${messageOf(error)}`);
   }
-}
-
-async function bodyOf({ body }: ApiRequest): Promise<Buffer | undefined> {
-  if (body.kind === 'none') return undefined;
-  return body.kind === 'bytes' ? body.read(largestBodyBytes) : Buffer.from(JSON.stringify(body.value));
-}
-
-function outgoingHeaders({ headers }: ApiRequest): Record<string, string | string[]> {
-  const { connection, upgrade, expect, ...rest } = forwardedHeaders(headers);
-  void upgrade;
-  void expect;
-  for (const name of [connection ?? []].flat().join(',').split(',')) delete rest[name.trim().toLowerCase()];
-  return rest;
-}
-
-function hostOf({ headers }: ApiRequest): string {
-  return headers.host ?? headers[':authority'] ?? '';
 }
 
 /** A redirect to the backend itself becomes one through the proxy; others, and relative ones, stay. */

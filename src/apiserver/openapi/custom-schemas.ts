@@ -1,7 +1,9 @@
 /**
  * Schemas of custom resources as the documents show them: what the CustomResourceDefinition says, completed by the fields every
- * object has. Version 2 of OpenAPI cannot express all of JSON schema, so there what it does not know is left out.
+ * object has.
  */
+import { publishObject } from '../../apimachinery/structural-schema/publication.ts';
+import { type JsonSchemaProps, parseStructuralSchema } from '../../apimachinery/structural-schema/schema.ts';
 import type { DiscoveredResource } from '../discovery/discovery.ts';
 import { describeField } from './descriptions.ts';
 import type { Dialect, Json, SchemaCollector } from './schemas.ts';
@@ -22,16 +24,19 @@ export function customObjectSchema(
   dialect: Dialect,
 ): Json {
   const { group, version, kind } = resource;
-  const { properties, ...rest } = (dialect === 'v2' ? withoutV3(schema ?? {}) : (schema ?? {})) as {
-    properties?: Json;
-  };
+  const structural = schema && parseStructuralSchema(schema as JsonSchemaProps);
   return {
-    type: 'object',
-    ...(schema === undefined ? { 'x-kubernetes-preserve-unknown-fields': true } : {}),
-    ...rest,
-    properties: { ...properties, ...typeFields(), metadata: { ...schemas.reference('meta/v1.ObjectMeta') } },
+    ...publishObject(structural, { dialect, objectFields: objectFields(schemas, dialect) }),
     'x-kubernetes-group-version-kind': [{ group, kind, version }],
   };
+}
+
+/** What every object has. A reference takes its description along as the dialect demands. */
+function objectFields(schemas: SchemaCollector, dialect: Dialect): Json {
+  const reference = schemas.reference('meta/v1.ObjectMeta');
+  const description = "Standard object's metadata: name, labels and other things all objects have.";
+  const metadata = dialect === 'v3' ? { description, allOf: [reference] } : { description, ...reference };
+  return { ...typeFields(), metadata };
 }
 
 export function customListSchema(
@@ -58,36 +63,4 @@ function typeFields(): Json {
     apiVersion: { description: describeField('apiVersion'), type: 'string' },
     kind: { description: describeField('kind'), type: 'string' },
   };
-}
-
-const unknownToV2: ReadonlySet<string> = new Set([
-  'oneOf',
-  'anyOf',
-  'not',
-  'nullable',
-  'default',
-  'x-kubernetes-validations',
-]);
-
-/** Anything may stand where version 2 cannot say what may. */
-function withoutV3(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutV3);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const source = schema as Json;
-  const loose =
-    source.nullable === true ||
-    source['x-kubernetes-preserve-unknown-fields'] === true ||
-    source['x-kubernetes-int-or-string'] === true;
-  const dropped = (key: string) =>
-    unknownToV2.has(key) || (loose && ['type', 'properties', 'items', 'required', 'format'].includes(key));
-  const entries = Object.entries(source).filter(([key]) => !dropped(key));
-  return Object.fromEntries(
-    entries.map(([key, value]) => {
-      if (key !== 'properties') return [key, key === 'enum' ? value : withoutV3(value)];
-      return [
-        key,
-        Object.fromEntries(Object.entries(value as Json).map(([name, property]) => [name, withoutV3(property)])),
-      ];
-    }),
-  );
 }

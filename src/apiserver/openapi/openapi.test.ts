@@ -162,7 +162,7 @@ describe('OpenAPI version 2', () => {
 
   it('leaves out what it cannot say of a custom resource', () => {
     const { spec } = document.definitions!['com.example.v1.Widget']!.properties!;
-    assert.deepEqual(spec, { type: 'object', properties: { size: { type: 'integer' }, level: {} } });
+    assert.deepEqual(spec, { type: 'object', properties: { size: { type: 'integer', default: 1 }, level: {} } });
   });
 
   it('is protobuf for those who ask, JSON for all others', () => {

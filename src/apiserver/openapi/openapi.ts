@@ -13,6 +13,7 @@ import type { SubresourceRow } from '../../apimachinery/schema.ts';
 import { customListSchema, customObjectSchema, customTypeName } from './custom-schemas.ts';
 import { documentV2 } from './document-v2.ts';
 import { documentV3 } from './document-v3.ts';
+import { joinedDocuments, type RemoteOpenApi } from './joined-documents.ts';
 import { type DocumentedResource, operationsOf, type PathOperations, type ResourceReferences } from './operations.ts';
 import { encodeOpenApiV2 } from './protobuf-v2.ts';
 import { rootOperations } from './root-operations.ts';
@@ -22,6 +23,8 @@ export interface OpenApiInput {
   readonly resources: readonly DocumentedResource[];
   /** `v1.36.2`: the version of the server. */
   readonly version: string;
+  /** Of servers behind this one. */
+  readonly remote?: RemoteOpenApi | undefined;
 }
 
 export interface OpenApiDocument {
@@ -38,11 +41,13 @@ const protobufV2Type = 'application/com.github.proto-openapi.spec.v2.v1.0+protob
 
 export class OpenApi {
   readonly #version: string;
+  readonly #remote: RemoteOpenApi | undefined;
   readonly #byGroupVersion = new Map<string, DocumentedResource[]>();
   readonly #memo = new Map<string, OpenApiDocument>();
 
-  constructor({ resources, version }: OpenApiInput) {
+  constructor({ resources, version, remote }: OpenApiInput) {
     this.#version = version;
+    this.#remote = remote;
     for (const resource of resources) {
       const root = rootOf(resource);
       const known = this.#byGroupVersion.get(root);
@@ -75,9 +80,13 @@ export class OpenApi {
     return this.#once('v3', () => {
       const entries = this.v3Names().map((name) => {
         const hash = this.v3(name)!.etag.slice(1, -1);
-        return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` }];
+        return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` }] as const;
       });
-      return jsonDocument({ paths: Object.fromEntries(entries) });
+      const theirs = Object.entries(this.#remote?.v3 ?? {}).map(
+        ([name, serverRelativeURL]) => [name, { serverRelativeURL }] as const,
+      );
+      const paths = [...new Map([...entries, ...theirs])].sort(([a], [b]) => (a < b ? -1 : 1));
+      return jsonDocument({ paths: Object.fromEntries(paths) });
     });
   }
 
@@ -107,11 +116,12 @@ export class OpenApi {
       ...roots.flatMap((name) => rootOperations(name)),
       ...[...this.#byGroupVersion.keys()].flatMap((name) => this.#operations(name, 'v2')),
     ];
-    return documentV2(
+    const own = documentV2(
       paths.sort((a, b) => (a.path < b.path ? -1 : 1)),
       schemas,
       this.#version,
     );
+    return this.#remote ? joinedDocuments(own, this.#remote.v2) : own;
   }
 
   #operations(root: string, dialect: Dialect): PathOperations[] {

@@ -2,8 +2,9 @@
  * Server-side apply: `PATCH` with `application/apply-patch+yaml`. The body is what a manager wants an object to say, no more; it is merged into
  * what stands there, or created. What it says unknown or wrong, and what others own, is refused.
  */
+
 import { countKeys } from '../../apimachinery/decode.ts';
-import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
+import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import { maxJsonDepth, scanJson } from '../../apimachinery/json-text.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
 import { configurationProblem } from '../../apimachinery/managed-fields/configuration.ts';
@@ -14,7 +15,7 @@ import {
   lastAppliedFields,
   lastAppliedManager,
 } from '../../apimachinery/managed-fields/last-applied.ts';
-import { holdsNothing, type Managers, readManagers } from '../../apimachinery/managed-fields/managers.ts';
+import { holdsNothing, type Managers, storedManagers } from '../../apimachinery/managed-fields/managers.ts';
 import {
   type ApplyOutcome,
   applyOwnership,
@@ -27,7 +28,7 @@ import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { isObject } from '../../apimachinery/patch/merge-patch.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
-import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
+import { badRequest, messageOf, statusError } from '../../apimachinery/status.ts';
 import { forbiddenError } from '../authorization/forbidden.ts';
 import { type YamlConverter, yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
@@ -48,7 +49,7 @@ export async function serverSideApply(operation: Operation): Promise<ApiResponse
   const target = { row: operation.resource.row, shape: ownedKind(operation).shape };
   const config = checkedConfiguration(read.config, target);
   const { audit } = operation.request;
-  if (audit?.tellsRequest) audit.requestPatch(JSON.stringify(config));
+  if (audit?.tellsRequest) audit.requestPatch(jsonText(config));
   operation.warnings.push(...read.warnings);
   const { written, created } = await applyObject(operation, config, options);
   return replyToWrite(operation, written, created ? 201 : 200);
@@ -103,7 +104,7 @@ export async function readConfiguration(request: ApiRequest, options: WriteOptio
 /** What most clients send is JSON, which is read much faster than YAML. Undefined for all that is not an object of unique keys. */
 function plainJson(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     const { depth, keys } = scanJson(text);
     return isObject(value) && depth <= maxJsonDepth && keys === countKeys(value) ? value : undefined;
   } catch {
@@ -117,7 +118,7 @@ function parseYaml(
 ): { readonly value: unknown; readonly strictErrors: readonly string[] } {
   try {
     const { json, strictErrors } = convert(text);
-    return { value: JSON.parse(json) ?? {}, strictErrors };
+    return { value: parseJson(json) ?? {}, strictErrors };
   } catch (error) {
     throw badRequest(`error decoding patch: error converting YAML to JSON: ${messageOf(error)}`);
   }
@@ -189,25 +190,17 @@ function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
   return toHub(resource, next);
 }
 
-/** Owners as they are; of an object that nobody has tracked, one who has everything. Throws 500 when they cannot be read. */
+/** Owners as they are; of an object that nobody has tracked, one who has everything. */
 function managersOf(
   operation: Operation,
   standing: KubeObject | undefined,
   kind: OwnedKind,
   live: JsonObject,
 ): Managers {
-  const managers = standedManagers(standing?.metadata.managedFields ?? []);
+  const managers = storedManagers(standing?.metadata.managedFields);
   if (managers.size > 0 || !standing) return managers;
   const writer = { ...writerOf(operation, beforeFirstApply, 'Update') };
   return updateOwnership({ kind, live: {}, next: live, managers, writer, now: operation.environment.nowText() });
-}
-
-function standedManagers(entries: readonly ManagedFieldsEntry[]): Managers {
-  try {
-    return readManagers(entries);
-  } catch (error) {
-    throw internalError(`failed to decode managed fields: ${messageOf(error)}`);
-  }
 }
 
 interface Merging extends Applying {

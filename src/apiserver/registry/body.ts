@@ -76,7 +76,8 @@ export async function decodeResource(operation: Operation, options: WriteOptions
 /** From a served version to the hub, with defaults. */
 export function toHub(resource: ServedResource, object: Draft<KubeObject>): Draft<KubeObject> {
   const hub = resource.conversion ? resource.conversion.toHub(object) : object;
-  resource.stored?.behaviour.defaults?.(hub);
+  // A custom resource's codec has filled in the defaults already.
+  if (!resource.custom) resource.stored?.behaviour.defaults?.(hub);
   return hub;
 }
 

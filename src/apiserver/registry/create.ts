@@ -95,8 +95,9 @@ async function attemptCreate(
   const finish = await environment.hooksOf(kind).beginCreate?.(object, { dryRun: options.dryRun });
   let kept = false;
   try {
-    prepareForCreate(kind, object, strategyContext(operation));
-    validateNew(kind, object);
+    const context = strategyContext(operation);
+    prepareForCreate(kind, object, context);
+    validateNew(kind, object, context);
     const name = object.metadata.name!;
     const admission = {
       operation: 'CREATE',

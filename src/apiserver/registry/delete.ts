@@ -52,8 +52,8 @@ export async function deleteObject(operation: Operation, key: string, options: D
   const { storage, kind, environment, request } = operation;
   const dryRun = (options.dryRun?.length ?? 0) > 0;
   let current = await storage.read(key);
-  for (;;) {
-    request.signal.throwIfAborted();
+  for (let attempt = 1; ; attempt++) {
+    if (attempt > 1) request.signal.throwIfAborted();
     const name = key.slice(key.lastIndexOf('/') + 1);
     if (!current) throw notFound(operation.resource.row, name);
     const object = current.object();
@@ -106,6 +106,11 @@ function nextStep(
   nowMs: number,
 ): 'remove' | 'nothing' | KubeObject {
   const next = draft(object) as Draft<KubeObject>;
+  if (kind.behaviour.beginDeletion && !object.metadata.deletionTimestamp) {
+    next.metadata.deletionTimestamp = formatTime(nowMs);
+    kind.behaviour.beginDeletion(next, formatTime(nowMs));
+    return next;
+  }
   const finalizersChanged = setCollectorFinalizers(kind, next, options);
   if (kind.name === 'namespaces') return namespaceStep(next, object, nowMs);
   const grace = gracefulStep(kind, next, options, nowMs);

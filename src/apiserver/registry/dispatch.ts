@@ -56,8 +56,7 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     const output = negotiate(request, {
       transforms: info.subresource === '' || updatedParts.has(info.subresource),
       stream: info.verb === 'watch',
-      // A deletion answers with a Status, a scale with a Scale.
-      protobuf: resource.codec.protobuf !== undefined || own !== undefined || info.verb === 'delete',
+      protobuf: resource.custom === undefined,
     });
     return withDeprecation(resource, await run(createOperation(environment, { request, info, resource, output })));
   };

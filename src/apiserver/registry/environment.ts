@@ -18,6 +18,7 @@ import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
+import type { Source } from '../watch-cache/source.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
 import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
@@ -46,6 +47,10 @@ export interface EnvironmentOptions<V> {
 }
 
 export interface Environment extends RegistryEnvironment {
+  /** Up to where the store has come. */
+  revision(): number;
+  /** Calls back once, when something first changes below this prefix. */
+  onFirst(prefix: string, callback: () => void): void;
   /** Storages that somebody has asked for. */
   storages(): IterableIterator<KindStorage>;
   close(): void;
@@ -72,10 +77,13 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
-    const trustedAfter = options.trustedAfter();
-    const cache = new ResourceCache<V>({ kind, form, store, feed, pool, delivery, clock, log, trustedAfter });
+    const trustedAfter = kind.trustedAfter ?? options.trustedAfter();
+    const stored: Source<V> = { keepsObjects: form.keepsObjects, store, feed };
+    const source = kind.source?.(stored) ?? stored;
+    const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
-    return kindStorage({ kind, store, form, cache, ttlSeconds, isStale: options.isStale });
+    const kept = kind.source ? store : undefined;
+    return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale: options.isStale });
   };
   options.resources.onChange((gone) => {
     for (const kind of gone) forget(kind);
@@ -115,6 +123,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     representationOf: (resource, wire) =>
       remember(representations[wire], resource, () => wholeObjects(resource, envelope(resource), wire)),
     storages: () => storages.values(),
+    revision: () => store.revision,
+    onFirst: (prefix, callback) => feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
       feed.close();

@@ -4,11 +4,11 @@
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import type { Store } from '../../storage/store.ts';
 import type { StoredKind } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
+import type { SourceStore } from '../watch-cache/source.ts';
 
 export type WriteResult =
   | { readonly ok: true; readonly entry: CacheEntry }
@@ -29,8 +29,11 @@ export interface KindStorage {
   key(namespace: string, name: string): string;
   /** As of now: everything acknowledged before the call is in. */
   read(key: string): Promise<CacheEntry | undefined>;
-  /** Whether an update should write although it changes nothing: the value lies under an old key. */
-  isStale(key: string): boolean;
+  /**
+   * Whether an update should write although it changes nothing: the value is encrypted with an old key, or has another form than the one
+   * in which it would be written today. Asks the store only about what this release may not have written.
+   */
+  isStale(entry: CacheEntry): Promise<boolean>;
   /** A page as of an old revision, from the store itself. Throws `CompactedError`. */
   readPage(
     page: PageRequest,
@@ -46,12 +49,14 @@ export interface KindStorage {
 
 export interface KindStorageOptions<V> {
   readonly kind: StoredKind;
-  readonly store: Store<V>;
+  readonly store: SourceStore<V>;
   readonly form: ObjectForm<V>;
   readonly cache: ResourceCache<V>;
   /** Overrides the kind's own. */
   readonly ttlSeconds?: number | undefined;
   readonly isStale?: ((key: string) => boolean) | undefined;
+  /** Where values lie as they are kept, if `store` shows them otherwise. */
+  readonly kept?: SourceStore<V> | undefined;
 }
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
@@ -83,7 +88,17 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       await cache.fresh();
       return cache.get(key);
     },
-    isStale: (key) => options.isStale?.(key) ?? false,
+    async isStale(entry) {
+      if (options.isStale?.(entry.key)) return true;
+      if (entry.isTrusted) return false;
+      const { entries } = await (options.kept ?? store).range({ start: entry.key, end: `${entry.key}\0`, limit: 1 });
+      const [stored] = entries;
+      if (stored?.revision !== entry.revision) return false;
+      const written = form.toStored(kind, withoutRevision(entry.object()));
+      return options.kept
+        ? form.apiVersionOf(stored.value) !== kind.hub.storageVersion
+        : !form.equal(stored.value, written);
+    },
     async readPage(page) {
       const { entries, more, count } = await store.range(page);
       return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };

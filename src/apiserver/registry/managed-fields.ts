@@ -169,6 +169,10 @@ export function ownedKind({ resource, kind, subresource }: Operation): OwnedKind
       if (!version) return undefined;
       return { object: fromHub(version, toHub(resource, object)), shape: shapeOf(version) };
     },
+    shapeIn(wanted) {
+      const version = wanted === apiVersion ? resource : kind.versions.get(wanted);
+      return version && shapeOf(version);
+    },
     fromVersion(object, from) {
       const version = kind.versions.get(from);
       return version ? fromHub(resource, toHub(version, object)) : object;

@@ -163,6 +163,11 @@ function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath)
   return errors;
 }
 
+/** Kinds for which upstream has no stricter rule than for names of any kind. */
+function freelyFinalized({ custom, hub }: StoredKind): boolean {
+  return custom || hub.group === 'apiextensions.k8s.io' || hub.group === 'apiregistration.k8s.io';
+}
+
 /** Finalizers without a domain. */
 export const plainFinalizers: readonly string[] = ['kubernetes', orphanFinalizer, foregroundFinalizer];
 
@@ -171,8 +176,12 @@ function validateFinalizers(kind: StoredKind, finalizers: readonly string[], at:
   finalizers.forEach((finalizer, index) => {
     const messages = qualifiedName(finalizer);
     errors.push(...refused(at.index(index), finalizer, messages));
-    // Of custom resources upstream only warns.
-    if (!kind.custom && messages.length === 0 && !finalizer.includes('/') && !plainFinalizers.includes(finalizer)) {
+    if (
+      !freelyFinalized(kind) &&
+      messages.length === 0 &&
+      !finalizer.includes('/') &&
+      !plainFinalizers.includes(finalizer)
+    ) {
       errors.push(
         invalid(at.index(index), finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );

@@ -102,7 +102,8 @@ export function strategyContext(operation: Operation): StrategyContext {
   return {
     now: operation.environment.nowText(),
     user: operation.user,
-    warn: (message) => void operation.warnings.push(message),
+    // An attempt that is made again says the same again.
+    warn: (message) => void (operation.warnings.includes(message) || operation.warnings.push(message)),
   };
 }
 
@@ -119,15 +120,8 @@ export interface AdmissionRequest {
 
 /** Undefined when no plugin looks at such a request. */
 export function admissionAttributes(operation: Operation, request: AdmissionRequest): AdmissionAttributes | undefined {
-  const {
-    resource,
-    subresource,
-    info,
-    user,
-    warnings,
-    environment,
-    request: { signal, audit },
-  } = operation;
+  const { resource, subresource, info, user, warnings, environment } = operation;
+  const { audit } = operation.request;
   const gvr: GroupVersionResource = resource.row;
   if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
   return {
@@ -146,7 +140,10 @@ export function admissionAttributes(operation: Operation, request: AdmissionRequ
     },
     object: request.object,
     oldObject: request.oldObject,
-    signal,
+    // Nearly nobody asks, and what would tell them is expensive.
+    get signal() {
+      return operation.request.signal;
+    },
     warn: (message) => void warnings.push(message),
     annotate: (key, value, level) => audit?.annotate(key, value, level),
   };

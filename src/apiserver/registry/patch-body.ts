@@ -2,9 +2,11 @@
  * A patch as the request brings it, and what becomes of an object by it. As upstream, a patch is looked at only when there is an
  * object to apply it to; one that cannot be read is a 400, one that makes nonsense of the object a 422 with the nonsense in it.
  */
+
 import type { FieldValidation } from '../../apimachinery/codec.ts';
 import { countKeys } from '../../apimachinery/decode.ts';
 import { duplicateFields } from '../../apimachinery/decode-exact.ts';
+import { hasLongNumber, jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { goJson, goValue, quote } from '../../apimachinery/go-text.ts';
 import {
@@ -74,16 +76,21 @@ export async function readPatch(request: ApiRequest, target: PatchTarget): Promi
   const { body } = request;
   if (body.kind === 'value') {
     const value = draft(body.value);
-    if (request.audit?.tellsRequest) request.audit.requestPatch(JSON.stringify(value));
+    if (request.audit?.tellsRequest) request.audit.requestPatch(jsonText(value));
     return (before) => applied(type, { value, strictErrors: [] }, { ...target, before });
   }
   const text = body.kind === 'bytes' ? (await body.read(bodyLimitBytes)).toString('utf8') : '';
   request.audit?.requestPatch(text);
   let patch: ParsedPatch | undefined;
   return (before) => {
-    patch ??= parsers[type](text, target.fieldValidation);
+    patch ??= exactly(parsers[type](text, target.fieldValidation), text, target.codec);
     return applied(type, patch, { ...target, before });
   };
+}
+
+/** Custom objects keep numbers that a double does not; those of the tables have none. */
+function exactly(patch: ParsedPatch, text: string, { type }: ResourceCodec): ParsedPatch {
+  return type || !hasLongNumber(text) ? patch : { ...patch, value: parseJson(text) };
 }
 
 interface ParsedPatch {
@@ -259,7 +266,7 @@ function nonsense(shown: string, problem: string): StatusError {
 
 /** With fields in the order in which they are written. */
 function canonical(document: Document, codec: ResourceCodec): Document {
-  return JSON.parse(codec.encode(document as unknown as KubeObject).toString()) as Document;
+  return parseJson(codec.encode(document as unknown as KubeObject).toString()) as Document;
 }
 
 /** The patched document as upstream shows it: where the patch has been the keys are sorted, elsewhere they are as they were. */

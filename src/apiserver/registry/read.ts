@@ -39,7 +39,9 @@ export async function listPage(operation: Operation, options: ListOptions): Prom
     return oldPage(operation, options, { prefix, start: prefix, revision: Number(options.resourceVersion) });
   }
   await reachVersion(operation, options.resourceVersion);
-  return cachedPage(operation, options, { prefix, start: prefix });
+  // As upstream: whoever takes whatever is at hand takes it whole.
+  const limit = options.resourceVersion === '0' ? 0 : options.limit;
+  return cachedPage(operation, { ...options, limit }, { prefix, start: prefix });
 }
 
 /** As upstream: a limit with a version but without a word on how to match it means exactly that version. */

@@ -4,6 +4,7 @@
  */
 import { semanticallyEqual } from '../../api/equality.ts';
 import type { StrategyContext } from '../../api/kind.ts';
+import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { invalid } from '../../apimachinery/status.ts';
@@ -53,15 +54,18 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
   kind.behaviour.prepareForCreate?.(object, context);
 }
 
-/** Throws 422 with all errors. */
-export function validateNew(kind: StoredKind, object: KubeObject): void {
+/** Throws 422 with all errors; warns of what is taken all the same. */
+export function validateNew(kind: StoredKind, object: KubeObject, { warn }: StrategyContext): void {
   refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
+  for (const warning of warningsAbout(kind.name, object)) warn(warning);
 }
 
 export interface UpdateScope {
   /** Empty for the object itself. */
   readonly subresource: string;
 }
+
+export type UpdateValidation = UpdateScope & Pick<StrategyContext, 'warn'>;
 
 export function prepareForUpdate(
   kind: StoredKind,
@@ -87,7 +91,7 @@ function prepareWholeUpdate(
   context: StrategyContext,
 ): void {
   if (kind.keepsStatus) copyField(object, previous, 'status');
-  if (countsGeneration(kind) && contentDiffers(object, previous)) {
+  if (countsGeneration(kind) && contentDiffers(kind, object, previous)) {
     object.metadata.generation = (previous.metadata.generation ?? 0) + 1;
   }
   kind.behaviour.prepareForUpdate?.(object, previous, context);
@@ -120,14 +124,21 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
   delete metadata.selfLink;
 }
 
-/** Throws 422 with all errors. */
-export function validateUpdate(kind: StoredKind, object: KubeObject, previous: KubeObject, scope: UpdateScope): void {
+/** Throws 422 with all errors; warns of what is taken all the same. */
+export function validateUpdate(
+  kind: StoredKind,
+  object: KubeObject,
+  previous: KubeObject,
+  context: UpdateValidation & StrategyContext,
+): void {
   const { behaviour } = kind;
   const own =
-    scope.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[scope.subresource]?.validateUpdate?.(object, previous) ?? []);
+    context.subresource === ''
+      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
+      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
+  const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
+  for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {
@@ -141,9 +152,11 @@ function sameError(a: FieldError, b: FieldError): boolean {
   return a.type === b.type && a.field === b.field && a.detail === b.detail;
 }
 
-function contentDiffers(object: KubeObject, previous: KubeObject): boolean {
+function contentDiffers(kind: StoredKind, object: KubeObject, previous: KubeObject): boolean {
   const fields = new Set([...Object.keys(object), ...Object.keys(previous)]);
-  for (const field of ['kind', 'apiVersion', 'metadata', 'status']) fields.delete(field);
+  for (const field of ['kind', 'apiVersion', 'metadata']) fields.delete(field);
+  // To a custom resource without that subresource, status is a field like any other.
+  if (!kind.custom || kind.keepsStatus) fields.delete('status');
   for (const field of fields) {
     if (!semanticallyEqual((object as unknown as Fields)[field], (previous as unknown as Fields)[field])) return true;
   }

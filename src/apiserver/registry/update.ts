@@ -82,7 +82,8 @@ export async function updateObject(
   const track = steps.track ?? trackUpdate(operation, options);
   let current = await storage.read(key);
   for (let attempt = 1; ; attempt++) {
-    request.signal.throwIfAborted();
+    // Asking makes a signal, which costs more than it could spare the first attempt.
+    if (attempt > 1) request.signal.throwIfAborted();
     if (!current) {
       if (!steps.create) throw notFound(operation.resource.row, info.name);
       const object = steps.create();
@@ -166,8 +167,9 @@ async function attemptUpdate(
   let kept = false;
   try {
     if (kind.namespaced) next.metadata.namespace ??= info.namespace;
-    prepareForUpdate(kind, next, previous, { ...strategyContext(operation), subresource });
-    validateUpdate(kind, next, previous, { subresource });
+    const context = { ...strategyContext(operation), subresource };
+    prepareForUpdate(kind, next, previous, context);
+    validateUpdate(kind, next, previous, context);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     delete next.metadata.resourceVersion;
@@ -179,7 +181,8 @@ async function attemptUpdate(
         written: { object: { ...next, metadata: { ...next.metadata, resourceVersion: String(removed.revision) } } },
       };
     }
-    if (isUnchanged(next, current) && !operation.storage.isStale(current.key)) return { written: { entry: current } };
+    if (isUnchanged(next, current) && !(await operation.storage.isStale(current)))
+      return { written: { entry: current } };
     if (options.dryRun) {
       const resourceVersion = String(current.revision);
       return { written: { object: { ...next, metadata: { ...next.metadata, resourceVersion } } } };

@@ -11,7 +11,7 @@ import type { Output } from '../encoding/negotiation.ts';
 import { table } from '../encoding/replies.ts';
 import { transformedObjects } from '../encoding/representations.ts';
 import type { ApiResponse } from '../request.ts';
-import { partialMetadata } from '../table/table.ts';
+import { bookmarkTable, partialMetadata } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { CacheWatcher } from '../watch-cache/cache-watcher.ts';
@@ -98,12 +98,15 @@ function representationFor({ environment, resource, reply }: Operation): Represe
     const partial = (object: KubeObject) => partialMetadata(object, transform.version);
     return transformedObjects(resource, wire, { frame: partial, bookmark: partial });
   }
+  let headers = true;
   return transformedObjects(resource, wire, {
     frame(served, hub) {
       const { resourceVersion = '' } = served.metadata;
-      return table(reply, transform, [{ served, hub }], { resourceVersion });
+      const told = table(reply, transform, [{ served, hub }], { metadata: { resourceVersion }, headers });
+      headers = false;
+      return told;
     },
-    bookmark: (object) => object,
+    bookmark: (object) => bookmarkTable(object, transform.version),
   });
 }
 

@@ -13,8 +13,6 @@ import {
   subjectAccessReviews,
 } from '../../api/gen/authorization-v1.ts';
 import { type FieldError, invalid as invalidValue, path } from '../../apimachinery/field-error.ts';
-import { escapeFieldValue, parseFieldSelector } from '../../apimachinery/fields.ts';
-import { parseLabelSelector } from '../../apimachinery/labels.ts';
 import { badRequest, invalid } from '../../apimachinery/status.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import { pathAccess, resourceAccess } from '../authorization/access.ts';
@@ -22,6 +20,7 @@ import type { AuthorizationAttributes, Authorizer } from '../authorization/autho
 import { errorsText } from '../authorization/rule-resolver.ts';
 import type { RuleSource } from '../authorization/user-rules.ts';
 import type { Handler, UserInfo } from '../request.ts';
+import { readSelectors, selectorErrors } from './access-selectors.ts';
 import { reviewHandler } from './review-handler.ts';
 
 interface AccessSpec {
@@ -110,6 +109,7 @@ export function authorizationFor(user: UserInfo, spec: AccessSpec): Authorizatio
     const { verb = '', path: url = '' } = nonResourceAttributes ?? {};
     return pathAccess(user, { verb, path: url });
   }
+  const { fieldSelector, labelSelector } = readSelectors(attributes);
   return resourceAccess(user, {
     verb: attributes.verb ?? '',
     group: attributes.group,
@@ -118,51 +118,22 @@ export function authorizationFor(user: UserInfo, spec: AccessSpec): Authorizatio
     subresource: attributes.subresource,
     namespace: attributes.namespace,
     name: attributes.name,
-    fieldSelector: fieldSelectorOf(attributes),
-    labelSelector: attributes.labelSelector?.rawSelector,
+    fieldSelector,
+    labelSelector,
   });
 }
 
 async function answer(authorizer: Authorizer, user: UserInfo, spec: AccessSpec): Promise<SubjectAccessReviewStatus> {
   const attributes = authorizationFor(user, spec);
-  const { decision, reason } = await authorizer.authorize(attributes);
-  const evaluationError = selectorProblems(spec).join('; ');
+  const { decision, reason, error } = await authorizer.authorize(attributes);
+  const ignored = spec.resourceAttributes ? readSelectors(spec.resourceAttributes).problems : [];
+  const evaluationError = [...(error ? [error] : []), ...ignored].join('; ');
   return {
     allowed: decision === 'allow',
     ...(decision === 'deny' ? { denied: true } : {}),
     ...(reason === '' ? {} : { reason }),
     ...(evaluationError === '' ? {} : { evaluationError }),
   };
-}
-
-/** A selector that cannot be read only makes the question broader; the answer says so. */
-function selectorProblems({ resourceAttributes }: AccessSpec): readonly string[] {
-  const unreadable = (parse: (text: string) => unknown, text: string | undefined) => {
-    try {
-      parse(text ?? '');
-      return false;
-    } catch {
-      return true;
-    }
-  };
-  const ignored = (which: string) => `spec.resourceAttributes.${which} ignored due to parse error`;
-  return [
-    ...(unreadable(parseFieldSelector, resourceAttributes?.fieldSelector?.rawSelector)
-      ? [ignored('fieldSelector')]
-      : []),
-    ...(unreadable(parseLabelSelector, resourceAttributes?.labelSelector?.rawSelector)
-      ? [ignored('labelSelector')]
-      : []),
-  ];
-}
-
-function fieldSelectorOf({ fieldSelector }: ResourceAttributes): string | undefined {
-  const { rawSelector, requirements = [] } = fieldSelector ?? {};
-  if (rawSelector) return rawSelector;
-  const terms = requirements
-    .filter(({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') && values.length === 1)
-    .map(({ key, operator, values = [] }) => `${key}${operator === 'In' ? '=' : '!='}${escapeFieldValue(values[0]!)}`);
-  return terms.length > 0 ? terms.join(',') : undefined;
 }
 
 function subjectOf(spec: SubjectAccessReview['spec']): UserInfo {
@@ -176,7 +147,8 @@ function specErrors(spec: AccessSpec): FieldError[] {
     const detail = 'cannot be specified in combination with resourceAttributes';
     return [invalidValue(at.child('nonResourceAttributes'), nonResourceAttributes, detail)];
   }
-  if (resourceAttributes || nonResourceAttributes) return [];
+  if (resourceAttributes) return [...selectorErrors(resourceAttributes)];
+  if (nonResourceAttributes) return [];
   const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue(at.child('resourceAttributes'), null, detail)];
 }

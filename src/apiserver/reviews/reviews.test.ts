@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nodes, pods, serviceAccounts } from '../../api/gen/core-v1.ts';
 import { clusterRoleBindings, clusterRoles } from '../../api/gen/rbac-v1.ts';
+import { errorText } from '../../apimachinery/field-error.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { encodePrivateKey, keysFrom } from '../../pki/keys.ts';
@@ -10,8 +11,9 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
 import { AdmissionChain } from '../admission/chain.ts';
 import { createAuthentication } from '../authentication/authentication.ts';
-import { createAuthorization } from '../authorization/authorization.ts';
+import { chainOf, createAuthorization } from '../authorization/authorization.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
+import { readSelectors, selectorErrors } from './access-selectors.ts';
 import { reviewHandlers } from './reviews.ts';
 
 const issuer = 'https://kubernetes.default.svc';
@@ -36,7 +38,8 @@ function setUp(options: { readonly maxExpirationSeconds?: number } = {}) {
     spec: { containers: [], serviceAccountName: 'bot', nodeName: 'n1' },
   });
   cluster.add(nodes, { metadata: { name: 'n1', uid: 'node-uid' }, spec: {} });
-  const { authorizer, userRules } = createAuthorization({ modes: ['RBAC'], informers });
+  const chain = chainOf(['RBAC']);
+  const { authorizer, userRules } = createAuthorization({ chain: () => chain, informers });
   const random = seededRandom(1);
   const signer = createTokenSigner({
     clock,
@@ -137,6 +140,31 @@ describe('Access reviews', () => {
     const resourceAttributes = { verb: 'get', resource: 'pods', fieldSelector: { rawSelector: 'a=b=c' } };
     const { evaluationError } = (await post(selfSar, { spec: { resourceAttributes } })).status;
     assert.equal(evaluationError, 'spec.resourceAttributes.fieldSelector ignored due to parse error');
+  });
+
+  it('take selectors as requirements, and leave out what they do not understand', async () => {
+    const { post } = setUp();
+    const requirements = [
+      { key: 'app', operator: 'In', values: ['a', 'b'] },
+      { key: 'x', operator: 'Near', values: ['y'] },
+      { key: 'app', operator: 'In', values: ['a),!b'] },
+    ];
+    const resourceAttributes = { verb: 'get', resource: 'pods', labelSelector: { requirements } };
+    const { evaluationError } = (await post(selfSar, { spec: { resourceAttributes } })).status;
+    assert.equal(evaluationError, 'spec.resourceAttributes.labelSelector partially ignored due to parse error');
+    assert.equal(readSelectors(resourceAttributes).labelSelector, 'app in (a,b)');
+  });
+
+  it('refuse selectors that say nothing, or the same thing twice', () => {
+    const errors = selectorErrors({
+      fieldSelector: {},
+      labelSelector: { rawSelector: 'a', requirements: [{ key: 'a', operator: 'In' }] },
+    });
+    assert.deepEqual(errors.map(errorText), [
+      'spec.resourceAttributes.fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+      'spec.resourceAttributes.labelSelector.rawSelector: Invalid value: "a": may not specified at the same time as requirements',
+      "spec.resourceAttributes.labelSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    ]);
   });
 
   const refusals: readonly (readonly [string, string, object, string, Partial<RequestInfo>?])[] = [

@@ -86,6 +86,9 @@ export function tokenRequestHandler(options: TokenRequestOptions): Handler {
       const token = await options.signer.sign(claims).catch((error: unknown) => {
         throw internalError(`failed to generate token: ${messageOf(error)}`, { cause: error });
       });
+      const { jti } = claims;
+      const annotation = 'authentication.kubernetes.io/issued-credential-id';
+      context.request.audit?.annotate(annotation, `JTI=${jti}`);
       const expirationTimestamp = formatTime(nowMs + spec.expirationSeconds! * 1000);
       return { ...(request as TokenRequest), status: { token, expirationTimestamp } };
     },

@@ -4,19 +4,22 @@ import type { OperationHandler } from '../registry/dispatch.ts';
 
 type Verbs = Readonly<Record<string, OperationHandler>>;
 
-const scale: Verbs = {
-  get: onFirstCall(async () => (await import('./scale.ts')).getScale),
-  update: onFirstCall(async () => (await import('./scale.ts')).updateScale),
-  patch: onFirstCall(async () => (await import('./scale.ts')).patchScale),
+const scaleOf = (resource: string): Verbs => {
+  const verb = (name: 'get' | 'update' | 'patch') =>
+    onFirstCall(async () => {
+      const { scaleVerbs, workloadScale } = await import('./scale.ts');
+      return scaleVerbs(workloadScale(resource))[name];
+    });
+  return { get: verb('get'), update: verb('update'), patch: verb('patch') };
 };
 const binding: Verbs = { create: onFirstCall(async () => (await import('./binding.ts')).bindPod) };
 const eviction: Verbs = { create: onFirstCall(async () => (await import('./eviction.ts')).evictPod) };
 
 export const builtinOperations: ReadonlyMap<string, Verbs> = new Map([
-  ['apps/v1/deployments/scale', scale],
-  ['apps/v1/replicasets/scale', scale],
-  ['apps/v1/statefulsets/scale', scale],
-  ['/v1/replicationcontrollers/scale', scale],
+  ['apps/v1/deployments/scale', scaleOf('deployments')],
+  ['apps/v1/replicasets/scale', scaleOf('replicasets')],
+  ['apps/v1/statefulsets/scale', scaleOf('statefulsets')],
+  ['/v1/replicationcontrollers/scale', scaleOf('replicationcontrollers')],
   ['/v1/pods/binding', binding],
   ['/v1/pods/eviction', eviction],
 ]);

@@ -1,6 +1,6 @@
 /**
  * `scale`: how many replicas there are and should be, in one form for all workloads. A Scale is never stored; reading makes one from
- * the workload, writing sets one number in it.
+ * the workload, writing sets one number in it. Where a kind keeps its numbers is its own matter: a `Scalable` knows.
  */
 
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
@@ -14,6 +14,7 @@ import { tableCodec } from '../encoding/resource-codec.ts';
 import { applyObject, checkedConfiguration, readConfiguration } from '../registry/apply.ts';
 import { checkIdentity, decodeBody } from '../registry/body.ts';
 import type { Written } from '../registry/create.ts';
+import type { OperationHandler } from '../registry/dispatch.ts';
 import { copyObject, trackUpdate } from '../registry/managed-fields.ts';
 import { keyOf, type Operation } from '../registry/operation.ts';
 import { checkPatchType, readPatch } from '../registry/patch-body.ts';
@@ -25,6 +26,33 @@ import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 const raceAttempts = 6;
 
+/** Where the objects of a kind keep what a Scale shows. */
+export interface Scalable {
+  /** `replicas` undefined: the object does not say. Throws `StatusError` for what cannot be read. */
+  read(object: KubeObject): {
+    readonly replicas: number | undefined;
+    readonly statusReplicas: number;
+    readonly selector: string;
+  };
+  write(object: Draft<KubeObject>, replicas: number): void;
+  /** When an object does not say its replicas: what a read answers, and what an update that leaves them open does. */
+  readonly unset?: { read(): Error; update(): Error } | undefined;
+}
+
+export interface ScaleVerbs {
+  readonly get: OperationHandler;
+  readonly update: OperationHandler;
+  readonly patch: OperationHandler;
+}
+
+export function scaleVerbs(scalable: Scalable): ScaleVerbs {
+  return {
+    get: (operation) => getScale(operation, scalable),
+    update: (operation) => updateScale(operation, scalable),
+    patch: (operation) => patchScale(operation, scalable),
+  };
+}
+
 interface Workload extends KubeObject {
   readonly spec: {
     readonly replicas?: number | undefined;
@@ -33,31 +61,39 @@ interface Workload extends KubeObject {
   readonly status?: { readonly replicas?: number | undefined };
 }
 
-export async function getScale(operation: Operation): Promise<ApiResponse> {
+async function getScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
   const entry = await operation.storage.read(keyOf(operation));
   if (!entry) throw notFound(operation.resource.row, operation.info.name);
-  return replyWithObject(operation.reply, scaleOf(operation, entry.object()) as KubeObject);
+  const object = entry.object();
+  if (scalable.unset && scalable.read(object).replicas === undefined) throw scalable.unset.read();
+  return replyWithObject(operation.reply, scaleOf(scalable, object) as KubeObject);
 }
 
-export async function updateScale(operation: Operation): Promise<ApiResponse> {
+async function updateScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
   const options = parseWriteOptions(operation.request.query, 'UpdateOptions');
   const body = await decodeBody(operation.request, scaleKind, { options, warnings: operation.warnings });
-  return writeScale(operation, options, () => body as Draft<Scale>);
+  return writeScale(operation, scalable, { options, make: () => body as Draft<Scale> });
 }
 
-export async function patchScale(operation: Operation): Promise<ApiResponse> {
-  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType) return applyScale(operation);
+async function patchScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
+  if (checkPatchType(operation.request, operation.resource.codec) === applyPatchType)
+    return applyScale(operation, scalable);
   const options = parseWriteOptions(operation.request.query, 'PatchOptions');
   const { fieldValidation } = options;
   const apply = await readPatch(operation.request, { codec: tableCodec(scaleKind), fieldValidation });
-  return writeScale(operation, options, (current) => {
-    const before = scaleOf(operation, current.object()) as unknown as Readonly<Record<string, unknown>>;
-    return apply(before).object as unknown as Draft<Scale>;
-  });
+  const make = (current: CacheEntry) => {
+    const object = current.object();
+    const before = scaleOf(scalable, object) as unknown as Readonly<Record<string, unknown>>;
+    const scale = apply(before).object as unknown as Draft<Scale>;
+    const isOpen = scalable.unset && scalable.read(object).replicas === undefined;
+    if (isOpen && scale.spec.replicas === unsetReplicas) throw scalable.unset!.update();
+    return scale;
+  };
+  return writeScale(operation, scalable, { options, make });
 }
 
 /** To the workload it is an apply of its replicas alone, by a manager of this subresource. */
-async function applyScale(operation: Operation): Promise<ApiResponse> {
+async function applyScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
   const { request, warnings, resource, info } = operation;
   const options = parseWriteOptions(request.query, 'ApplyOptions');
   const read = await readConfiguration(request, options);
@@ -69,51 +105,52 @@ async function applyScale(operation: Operation): Promise<ApiResponse> {
     apiVersion: resource.apiVersion,
     kind: resource.row.kind,
     metadata: { name: scale.metadata?.name ?? info.name, ...(resourceVersion ? { resourceVersion } : {}) },
-    spec: { replicas: scale.spec?.replicas ?? 0 },
   };
-  validateScale({ metadata: config.metadata, spec: config.spec });
+  const replicas = scale.spec?.replicas ?? 0;
+  validateScale({ metadata: config.metadata, spec: { replicas } });
+  scalable.write(config, replicas);
   const { written } = await applyObject(operation, config, options, {
     strategies: '',
-    admitted: admittedScale(operation),
+    admitted: admittedScale(operation, scalable),
   });
-  return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, { warnings });
+  return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, { warnings });
 }
 
 async function writeScale(
   operation: Operation,
-  options: WriteOptions,
-  make: (current: CacheEntry) => Draft<Scale>,
+  scalable: Scalable,
+  { options, make }: { readonly options: WriteOptions; readonly make: (current: CacheEntry) => Draft<Scale> },
 ): Promise<ApiResponse> {
   // To the workload it is an update like any other: its generation counts, its validation applies.
   const whole: Operation = { ...operation, subresource: '' };
   const { written } = await updateObject(whole, options, {
     attempts: raceAttempts,
     track: trackUpdate(operation, options),
-    admitted: admittedScale(operation),
+    admitted: admittedScale(operation, scalable),
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
       validateScale(scale);
-      const next = copyObject(current.object()) as Draft<Workload>;
+      const next = copyObject(current.object());
       next.metadata.resourceVersion = scale.metadata.resourceVersion;
       if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
-      next.spec.replicas = scale.spec.replicas ?? 0;
-      return next as Draft<KubeObject>;
+      scalable.write(next, scale.spec.replicas ?? 0);
+      return next;
     },
   });
-  return replyWithObject(operation.reply, scaleOf(operation, writtenObject(written)) as KubeObject, {
+  return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, {
     warnings: operation.warnings,
   });
 }
 
 /** Admission is asked about the Scale, as the client sent it. */
-function admittedScale(operation: Operation): AdmittedPart {
+function admittedScale(operation: Operation, scalable: Scalable): AdmittedPart {
   return {
     kind: scaleKind,
     subresource: operation.subresource,
-    of: (object) => scaleOf(operation, object) as Draft<Scale> as Draft<KubeObject>,
+    of: (object) => scaleOf(scalable, object) as Draft<Scale> as Draft<KubeObject>,
     into(scale, object) {
-      (object as Draft<Workload>).spec.replicas = (scale as Scale).spec.replicas ?? 0;
+      scalable.write(object, (scale as Scale).spec.replicas ?? 0);
     },
   };
 }
@@ -129,16 +166,36 @@ function validateScale({ metadata, spec }: Scale): void {
   throw invalid(scaleKind, metadata.name ?? '', [error]);
 }
 
-function scaleOf({ resource }: Operation, object: KubeObject): Scale {
-  const { metadata, spec, status } = object as Workload;
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const selector = selectorText(resource.row.resource, spec.selector);
+/** As upstream marks replicas that an object does not say: no patch writes this by accident. */
+const unsetReplicas = -(2 ** 31);
+
+function scaleOf(scalable: Scalable, object: KubeObject): Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const { replicas = scalable.unset ? unsetReplicas : 0, statusReplicas, selector } = scalable.read(object);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: spec.replicas ?? 0 },
-    status: { replicas: status?.replicas ?? 0, ...(selector === '' ? {} : { selector }) },
+    spec: { replicas },
+    status: { replicas: statusReplicas, ...(selector === '' ? {} : { selector }) },
+  };
+}
+
+/** Of the workloads of the tables. */
+export function workloadScale(resource: string): Scalable {
+  return {
+    read(object) {
+      const { spec, status } = object as Workload;
+      return {
+        replicas: spec.replicas,
+        statusReplicas: status?.replicas ?? 0,
+        selector: selectorText(resource, spec.selector),
+      };
+    },
+    write(object, replicas) {
+      const workload = object as Draft<Workload>;
+      workload.spec = { ...workload.spec, replicas };
+    },
   };
 }
 

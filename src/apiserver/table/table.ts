@@ -14,6 +14,8 @@ export interface TableOptions {
   readonly version: 'v1' | 'v1beta1';
   readonly includeObject: IncludeObject;
   readonly nowMs: number;
+  /** A watch tells its columns with the first event only. Default true. */
+  readonly headers?: boolean;
 }
 
 /** The object as the client's version has it, and as its columns read it. */
@@ -33,13 +35,21 @@ export function tableOf(
     kind: 'Table',
     apiVersion: `meta.k8s.io/${options.version}`,
     metadata: options.metadata,
-    columnDefinitions: shown.map(definitionOf),
+    columnDefinitions: options.headers === false ? null : shown.map(definitionOf),
     rows: ordered.map((row) => ({
       cells: shown.map((column) => column.cell(row.hub, options.nowMs)),
       ...conditionsOf(behaviour?.rowConditions?.(row.hub)),
       ...rowObject(row.served, options),
     })),
   };
+}
+
+/** A bookmark as a Table: a row without cells, for there is no object; its metadata stands where a client looks for it, whatever it asked for. */
+export function bookmarkTable(bookmark: KubeObject, version: TableOptions['version']): object {
+  const { resourceVersion } = bookmark.metadata;
+  const rows = [{ cells: [], object: partialMetadata(bookmark, version) }];
+  const apiVersion = `meta.k8s.io/${version}`;
+  return { kind: 'Table', apiVersion, metadata: { resourceVersion }, columnDefinitions: null, rows };
 }
 
 /** An object without anything but its metadata. */

@@ -6,6 +6,7 @@
  * reads an object often writes it next.
  */
 
+import { parseJson } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { ServedResource, StoredKind } from '../resources.ts';
@@ -57,6 +58,11 @@ export class CacheEntry<V = unknown> {
       }
     }
     this.#value = version.value;
+  }
+
+  /** Whether this very release wrote it, in the form in which it would write it today. */
+  get isTrusted(): boolean {
+    return this.#trusted;
   }
 
   get namespace(): string {
@@ -199,7 +205,7 @@ const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Canonical bytes of the hub version, which need no more than parsing. */
 function parsed({ custom, codec }: StoredKind, bytes: Buffer): KubeObject {
-  return custom ? (JSON.parse(bytes.toString()) as KubeObject) : codec.decodeStored(bytes);
+  return custom ? (parseJson(bytes.toString()) as KubeObject) : codec.decodeStored(bytes);
 }
 
 export function withRevision(object: KubeObject, revision: number): KubeObject {

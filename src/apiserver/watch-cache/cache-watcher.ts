@@ -6,7 +6,7 @@
  * in (`pumpTo`), or asks for it (`takeBatch`, or one by one as an iterable).
  */
 import { internalError, messageOf } from '../../apimachinery/status.ts';
-import type { WatchFrame } from '../request.ts';
+import type { FrameSink, WatchFrame, WatchSource } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
 import type { CacheEvent, Representation } from './cache-event.ts';
 import type { Deliverable, Delivery } from './delivery.ts';
@@ -21,20 +21,13 @@ export interface CacheWatcherOptions {
   readonly sent: { frames: number };
 }
 
-/** Where frames go. */
-export interface FrameSink {
-  /** A promise: nothing more until it resolves. */
-  write(frames: readonly WatchFrame[]): Promise<void> | undefined;
-  end(): void;
-}
-
 /** Frames that may wait for a slow reader. */
 const bufferCapacity = 16_384;
 const batchCapacity = 1024;
 /** Objects of the initial state are encoded on the way out, so fewer of them make a batch. */
 const initialBatchCapacity = 128;
 
-export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
+export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Deliverable {
   readonly selection: Selection;
   readonly representation: Representation;
   readonly wantsBookmarks: boolean;
@@ -62,9 +55,9 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     return this.#ended;
   }
 
-  /** Calls back once, when the watch has ended for whatever reason. */
   onEnd(callback: () => void): void {
-    this.#endCallbacks.push(callback);
+    if (this.#ended) callback();
+    else this.#endCallbacks.push(callback);
   }
 
   /** The present state; what matches is delivered as ADDED events before anything else. Only before the first event. */
@@ -103,14 +96,12 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     this.#schedule();
   }
 
-  /** The reader has gone away: drops everything. */
   cancel(): void {
     this.#initial = [];
     this.#buffer = [];
     this.end();
   }
 
-  /** From now on everything goes to the sink, its end included. */
   pumpTo(sink: FrameSink): void {
     this.#sink = sink;
     this.#pump();
@@ -122,7 +113,6 @@ export class CacheWatcher implements AsyncIterable<WatchFrame>, Deliverable {
     this.#pump();
   }
 
-  /** What is there, or the next that comes; undefined at the end. */
   async takeBatch(): Promise<readonly WatchFrame[] | undefined> {
     for (;;) {
       const batch = this.#take();

@@ -4,6 +4,7 @@
  */
 
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { StoredKind } from '../resources.ts';
 
 /** Either what the store holds is the object, or it is its encoding. */
@@ -13,6 +14,10 @@ export interface ObjectForm<V> {
   toStored(kind: StoredKind, object: KubeObject): V;
   /** The object without its resourceVersion; decoded anew it is defaulted too, and not frozen. */
   toObject(kind: StoredKind, value: V): KubeObject;
+  /** Whether two values are the same to a reader of the store. */
+  equal(a: V, b: V): boolean;
+  /** The version in which a value is kept. */
+  apiVersionOf(value: V): string | undefined;
 }
 
 /** For `memoryStore<KubeObject>`: values are shared, so they are frozen on the way in. */
@@ -20,6 +25,8 @@ export const objectForm: ObjectForm<KubeObject> = {
   keepsObjects: true,
   toStored: (kind, object) => kind.codec.toStored(object),
   toObject: (_kind, value) => value,
+  equal: jsonEqual,
+  apiVersionOf: ({ apiVersion }) => apiVersion,
 };
 
 /** For stores of bytes. */
@@ -31,4 +38,6 @@ export const jsonForm: ObjectForm<Uint8Array> = {
     kind.behaviour.defaults?.(object);
     return object;
   },
+  equal: (a, b) => Buffer.compare(a, b) === 0,
+  apiVersionOf: (value) => (JSON.parse(Buffer.from(value).toString('utf8')) as KubeObject).apiVersion,
 };

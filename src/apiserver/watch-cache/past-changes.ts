@@ -2,7 +2,8 @@
  * Changes of one resource that happened before its cache was filled, read from the store's own history: a client who watched a server
  * that has since begun anew goes on where it was, as far as the store remembers.
  */
-import { CompactedError, prefixEnd, type Store, type StoreEvent } from '../../storage/store.ts';
+import { CompactedError, prefixEnd, type StoreEvent } from '../../storage/store.ts';
+import type { SourceStore } from './source.ts';
 
 export interface PastChanges {
   readonly prefix: string;
@@ -14,7 +15,10 @@ export interface PastChanges {
 }
 
 /** In revision order; undefined when the store has forgotten some or there are too many. */
-export function pastChanges<V>(store: Store<V>, past: PastChanges): Promise<readonly StoreEvent<V>[] | undefined> {
+export function pastChanges<V>(
+  store: Pick<SourceStore<V>, 'watch'>,
+  past: PastChanges,
+): Promise<readonly StoreEvent<V>[] | undefined> {
   const { prefix, afterRevision, upToRevision, limit } = past;
   return new Promise((resolve, reject) => {
     const found: StoreEvent<V>[] = [];

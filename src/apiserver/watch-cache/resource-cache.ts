@@ -10,7 +10,7 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
-import { type Entry, prefixEnd, type Store, type StoreEvent } from '../../storage/store.ts';
+import { type Entry, prefixEnd, type StoreEvent } from '../../storage/store.ts';
 import type { StoredKind } from '../resources.ts';
 import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
 import { CacheEvent } from './cache-event.ts';
@@ -20,14 +20,14 @@ import { EventHistory } from './event-history.ts';
 import type { ObjectForm } from './object-form.ts';
 import { pastChanges } from './past-changes.ts';
 import { triggerField } from './selectable-fields.ts';
-import type { FeedSink, StoreFeed } from './store-feed.ts';
+import type { Source } from './source.ts';
+import type { FeedSink } from './store-feed.ts';
 import { WatcherIndex } from './watcher-index.ts';
 
 export interface ResourceCacheOptions<V> {
   readonly kind: StoredKind;
   readonly form: ObjectForm<V>;
-  readonly store: Store<V>;
-  readonly feed: StoreFeed<V>;
+  readonly source: Source<V>;
   readonly pool: DecodedPool;
   readonly delivery: Delivery;
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
 
   /** All changes up to here are in. */
   get revision(): number {
-    return Math.max(this.#loadedRevision, this.#options.feed.revision);
+    return Math.max(this.#loadedRevision, this.#options.source.feed.revision);
   }
 
   get size(): number {
@@ -97,14 +97,14 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   async fresh(): Promise<void> {
     const loading = this.ready();
     if (loading) await loading;
-    const { feed, store } = this.#options;
+    const { feed, store } = this.#options.source;
     const reached = feed.reach(store.currentRevision ? await store.currentRevision() : store.revision);
     if (reached) await reached;
   }
 
   /** Resolves when the cache shows this revision; undefined when it does already. Never before `ready`. */
   reach(revision: number): Promise<void> | undefined {
-    return this.revision >= revision ? undefined : this.#options.feed.reach(revision);
+    return this.revision >= revision ? undefined : this.#options.source.feed.reach(revision);
   }
 
   get(key: string): CacheEntry | undefined {
@@ -209,7 +209,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   /** The resource is served no longer, or no longer like this: ends all watches, and follows the store no more. */
   detach(): void {
     this.#detached = true;
-    this.#options.feed.detach(this.#options.kind.prefix, this);
+    this.#options.source.feed.detach(this.#options.kind.prefix, this);
     this.close();
   }
 
@@ -217,8 +217,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     const history = this.#history;
     const { beginsAfter: upToRevision, room: limit } = history;
     if (revision >= upToRevision) return;
-    const { store, kind } = this.#options;
-    const past = await pastChanges(store, { prefix: kind.prefix, afterRevision: revision, upToRevision, limit });
+    const { source, kind } = this.#options;
+    const past = await pastChanges(source.store, { prefix: kind.prefix, afterRevision: revision, upToRevision, limit });
     // What came in meanwhile may have pushed the beginning forward, or the cache may have been filled anew.
     if (!past || history !== this.#history || history.beginsAfter !== upToRevision || history.room < past.length)
       return;
@@ -259,15 +259,15 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
 
   /** One consistent read in pages; what happens meanwhile waits in `#early` and is applied on top. */
   async #load(): Promise<void> {
-    const { store, feed, kind, clock } = this.#options;
+    const { source, kind, clock } = this.#options;
     const generation = this.#generation;
-    if (!this.#detached) feed.attach(kind.prefix, this);
+    if (!this.#detached) source.feed.attach(kind.prefix, this);
     const end = prefixEnd(kind.prefix);
     const entries = new SortedMap<CacheEntry<V>>();
     let start = kind.prefix;
     let revision: number | undefined;
     for (;;) {
-      const page = await store.range({ start, end, limit: pageSize, revision });
+      const page = await source.store.range({ start, end, limit: pageSize, revision });
       revision ??= page.revision;
       for (const entry of page.entries) entries.set(entry.key, this.#entry(entry));
       if (!page.more) break;

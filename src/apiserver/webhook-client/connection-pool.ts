@@ -86,7 +86,7 @@ export class ConnectionPool {
 }
 
 /** Whom the machine trusts; where it does not say, whom Node.js does. */
-function systemAuthorities(): string[] {
+export function systemAuthorities(): string[] {
   const system = getCACertificates('system');
   return system.length > 0 ? system : getCACertificates('default');
 }

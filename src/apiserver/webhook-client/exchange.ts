@@ -2,7 +2,9 @@
  * One call of a webhook: the post, the wait, the reply. The reply is nobody's but a stranger's: it is bounded in time and size, redirects are
  * not followed (they would let a webhook send the API server anywhere), and it must be a JSON object.
  */
+
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { parseJson } from '../../apimachinery/exact-json.ts';
 import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson } from '../../apimachinery/json-text.ts';
 import {
   genericServerResponse,
@@ -216,7 +218,7 @@ function parse(text: string): ReviewObject {
   const refused = (problem: string) => new WebhookCallError(`couldn't get version/kind; json parse error: ${problem}`);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw refused(syntaxProblem(text));
   }

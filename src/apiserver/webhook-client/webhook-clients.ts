@@ -3,7 +3,9 @@
  * authorization, image policy, audit). A webhook is named by a `clientConfig` of the API or by the server of a kubeconfig; equal
  * configurations share their connections. What fails is told in the words of Go's libraries, for users search for them.
  */
+
 import type { WebhookClientConfig } from '../../api/gen/admissionregistration-v1.ts';
+import { jsonText } from '../../apimachinery/exact-json.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { type Dial, tcpDial } from '../../serving/dial.ts';
@@ -126,7 +128,7 @@ function webhookAt(endpoint: Endpoint, dial: Dial, clock: Clock): Kept {
   return {
     pool,
     webhook: {
-      post: (body, options) => send(way, { body: JSON.stringify(body), ...limits(options) }),
+      post: (body, options) => send(way, { body: jsonText(body), ...limits(options) }),
       tell: async (json, options) => void (await send(way, { body: json, told: true, ...limits(options) })),
     },
   };

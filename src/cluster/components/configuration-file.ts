@@ -11,15 +11,23 @@ import { configurationTypes, type FileField } from '../gen/component-configurati
 
 /** The file as it stands, any JSON value. `flag` is the one that named it. */
 export function readConfigurationFile(path: string, flag = '--config'): unknown {
-  let text: string;
+  return parseConfiguration(path, readConfigurationText(path, flag), flag);
+}
+
+/** The text of the file. Throws a `CommandError`. */
+export function readConfigurationText(path: string, flag: string): string {
   try {
-    text = readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     throw new CommandError(
       `${flag} ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
       'Give the path of a configuration file.',
     );
   }
+}
+
+/** What such a text says, any JSON value. Throws a `CommandError`. */
+export function parseConfiguration(path: string, text: string, flag: string): unknown {
   try {
     return parse(text, { version: '1.1', uniqueKeys: true });
   } catch (error) {
@@ -30,6 +38,8 @@ export function readConfigurationFile(path: string, flag = '--config'): unknown 
 export interface ConfigurationKind {
   readonly kind: string;
   readonly apiVersion: string;
+  /** Further versions, of the same shape. */
+  readonly olderVersions?: readonly string[] | undefined;
   /** The flag that named the file; default `--config`. */
   readonly flag?: string | undefined;
   /** Told of fields that nobody knows, where they are no error. */
@@ -38,24 +48,41 @@ export interface ConfigurationKind {
 
 /** Checked against the kind's table, with defaults. Throws a `CommandError` that names every problem. */
 export function decodeConfiguration(path: string, document: unknown, expected: ConfigurationKind): ConfigurationObject {
+  return withDefaults(checkConfiguration(path, document, expected), expected.kind);
+}
+
+/** The same without defaults, and any value where only some may stand: for kinds whose own validation speaks of those. */
+export function decodeAsWritten(path: string, document: unknown, expected: ConfigurationKind): ConfigurationObject {
+  return checkConfiguration(path, document, expected, { anyValue: true });
+}
+
+function checkConfiguration(
+  path: string,
+  document: unknown,
+  expected: ConfigurationKind,
+  { anyValue = false } = {},
+): ConfigurationObject {
   const found: string[] = [];
   const { apiVersion, kind, ...fields } = isObject(document) ? document : {};
-  if (apiVersion !== expected.apiVersion || kind !== expected.kind)
+  const versions = [expected.apiVersion, ...(expected.olderVersions ?? [])];
+  if (!versions.includes(String(apiVersion)) || kind !== expected.kind)
     found.push(`no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')}`);
   else checkObject(fields, expected.kind, '', found);
   const { flag = '--config', onUnknownField } = expected;
   const forgiven = (problem: string) => onUnknownField !== undefined && problem.startsWith(unknownField);
   for (const problem of found.filter(forgiven)) onUnknownField?.(problem);
-  const problems = found.filter((problem) => !forgiven(problem));
+  const judged = (problem: string) => !forgiven(problem) && !(anyValue && problem.includes(unsupportedValue));
+  const problems = found.filter(judged);
   if (problems.length > 0)
     throw new CommandError(
       `${flag} ${path}: ${problems.join(', ')}`,
       `The file must be a ${expected.kind} of ${expected.apiVersion}.`,
     );
-  return withDefaults(fields, expected.kind);
+  return fields;
 }
 
 const unknownField = 'strict decoding error: unknown field';
+const unsupportedValue = ': Unsupported value: ';
 
 export type ConfigurationObject = Readonly<Record<string, unknown>>;
 
@@ -93,7 +120,7 @@ function checkValue(value: unknown, { kind, type = '', values }: FileField, at: 
   } else if (kind === 'string') {
     if (typeof value !== 'string') problems.push(wrongType(value, at, 'a text'));
     else if (values && value !== '' && !values.includes(value))
-      problems.push(`${at}: Unsupported value: ${JSON.stringify(value)}: supported values: ${values.join(', ')}`);
+      problems.push(`${at}${unsupportedValue}${JSON.stringify(value)}: supported values: ${values.join(', ')}`);
   }
 }
 

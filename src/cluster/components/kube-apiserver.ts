@@ -4,8 +4,8 @@
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
-import { type AuthorizationMode, authorizationModes } from '../../apiserver/authorization/authorization.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
+import type { ApiServer, ApiStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
 import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
@@ -15,10 +15,19 @@ import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, start
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
+import { admissionConfigurations } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
+import { identityFrom, type TokenTrust } from './identity.ts';
+import {
+  followServingFiles,
+  type PemPair,
+  readOptionalPem,
+  readPem,
+  type ServingPair,
+  servingCertificate,
+} from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -40,19 +49,19 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'storage on etcd is not built yet.',
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
-  const options = optionsFrom(given, environment);
-  const auditor = await auditorOf(given, environment);
+  const { certificate, ...place } = placeFrom(given, environment);
+  await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const path = given.text('data-dir');
   environment.started();
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
     throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
   });
-  let encrypted: StoreEncryption | undefined;
   try {
-    encrypted = await encryptionOf(given, store, environment);
-    const apiStore = encrypted?.store ?? ({ kind: 'bytes', store } as const);
-    const server = await startApiServer({ ...options, auditor, store: apiStore, clock, random, log });
-    if (encrypted) server.server.registerHealthCheck(encrypted.healthCheck);
+    const apiStore = await configured.storeOver(store);
+    const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
+    configured.attach(server.server);
+    const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
+    void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -62,23 +71,54 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   } catch (error) {
     throw listenProblem(error);
   } finally {
-    await auditor?.close();
-    encrypted?.close();
     await store.close();
   }
 }
 
-/** Loaded only by those who encrypt. */
-async function encryptionOf(
+function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
+  return { issuers, apiAudiences };
+}
+
+/** What flags say about any API server, be it alone or one of `coracle up`: everything but its place and whom it trusts. */
+export interface ConfiguredApiServer extends AsyncDisposable {
+  readonly options: Partial<ComposedApiServerOptions>;
+  /** The store as the server sees it: encrypted where that is asked for. */
+  storeOver(store: Store<Uint8Array>): Promise<ApiStore>;
+  /** Health checks of what was configured. */
+  attach(server: ApiServer): void;
+}
+
+/** Rejects with a `FlagError` or a `CommandError` for flags or files that are wrong. `tokens`: of service accounts. */
+export async function configureApiServer(
   given: GivenFlags,
-  store: Store<Uint8Array>,
   environment: ComponentEnvironment,
-): Promise<StoreEncryption | undefined> {
-  const path = given.optionalText('encryption-provider-config');
-  const reload = given.flag('encryption-provider-config-automatic-reload');
-  if (path === undefined) return undefined;
-  const { encryptStore } = await import('./encryption.ts');
-  return encryptStore(store, { path, reload }, environment);
+  tokens: TokenTrust,
+): Promise<ConfiguredApiServer> {
+  const options = policyFrom(given);
+  const encryption = {
+    path: given.optionalText('encryption-provider-config'),
+    reload: given.flag('encryption-provider-config-automatic-reload'),
+  };
+  const identity = await identityFrom(given, tokens, environment);
+  const auditor = await auditorOf(given, environment);
+  let encrypted: StoreEncryption | undefined;
+  return {
+    options: { ...options, ...identity.settings, auditor },
+    async storeOver(store) {
+      if (encryption.path === undefined) return { kind: 'bytes', store };
+      const { encryptStore } = await import('./encryption.ts');
+      encrypted = await encryptStore(store, { ...encryption, path: encryption.path }, environment);
+      return encrypted.store;
+    },
+    attach(server) {
+      if (encrypted) server.registerHealthCheck(encrypted.healthCheck);
+    },
+    async [Symbol.asyncDispose]() {
+      await auditor?.close();
+      identity.close();
+      encrypted?.close();
+    },
+  };
 }
 
 /** Loaded only by those who audit. */
@@ -98,9 +138,15 @@ function listenProblem(error: unknown): unknown {
   );
 }
 
-type Options = Omit<ComposedApiServerOptions, 'store' | 'clock' | 'random' | 'log'>;
+type Place = Pick<
+  ComposedApiServerOptions,
+  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
+>;
 
-function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Options {
+function placeFrom(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+): Place & { readonly certificate: ServingPair } {
   const bindAddress = given.text('bind-address') || '0.0.0.0';
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
   const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
@@ -110,20 +156,42 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
     given.text('kubelet-certificate-authority'),
   );
   const kubeletCredentials = kubeletClientFiles(given);
+  const certificate = certificateFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress });
   return {
-    trust: trustFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress }),
+    certificate,
+    trust: trustFrom(given, environment, certificate),
     listen: [{ host: bindAddress, port: given.number('secure-port') }],
     advertiseAddress,
     serviceCidrs,
+    kubelet: {
+      ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
+      ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
+      preferredAddressTypes: given.list('kubelet-preferred-address-types'),
+      port: given.number('kubelet-port'),
+    },
+    aggregation: {
+      routing: given.flag('enable-aggregator-routing') ? 'endpoints' : 'cluster',
+      rejectRedirects: given.flag('aggregator-reject-forwarding-redirect'),
+      credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
+    },
+    hostname: environment.machine.nodeName,
+    components: localPortChecks(environment.clock),
+  };
+}
+
+function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
+  return {
     nodePortRange: portRange(given.text('service-node-port-range')),
-    authorizationModes: modesFrom(given),
-    anonymous: given.flag('anonymous-auth'),
-    tokenFile: given.optionalText('token-auth-file'),
-    bootstrapTokens: given.flag('enable-bootstrap-token-auth'),
+    externalHostname: given.optionalText('external-hostname'),
+    tokenRequests: {
+      maxExpirationSeconds: maxTokenExpirationSeconds(given),
+      extendExpiration: given.flag('service-account-extend-token-expiration'),
+    },
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
     disableAdmission: given.list('disable-admission-plugins'),
+    admissionConfigurations: admissionConfigurations(given.optionalText('admission-control-config-file')),
     tolerations: {
       notReadySeconds: given.number('default-not-ready-toleration-seconds'),
       unreachableSeconds: given.number('default-unreachable-toleration-seconds'),
@@ -144,41 +212,44 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Opti
       sendRetryAfter: given.flag('shutdown-send-retry-after'),
     },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
-    kubelet: {
-      ...(kubeletCredentials ? { credentials: kubeletCredentials } : {}),
-      ...(kubeletAuthority ? { authority: () => kubeletAuthority } : {}),
-      preferredAddressTypes: given.list('kubelet-preferred-address-types'),
-      port: given.number('kubelet-port'),
-    },
-    hostname: environment.machine.nodeName,
-    components: localPortChecks(environment.clock),
   };
 }
 
 function kubeletClientFiles(given: GivenFlags) {
-  const certificateFile = given.text('kubelet-client-certificate');
-  const keyFile = given.text('kubelet-client-key');
+  return clientFiles(given, ['kubelet-client-certificate', 'kubelet-client-key']);
+}
+
+/** Asked now and then, so that renewed files are taken; undefined without both flags. */
+function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [string, string]) {
+  const certificateFile = given.text(certificateFlag);
+  const keyFile = given.text(keyFlag);
   if (certificateFile === '' || keyFile === '') return undefined;
-  // Read for each connection, so that renewed files are taken.
   return () => ({
-    certificate: readPem('--kubelet-client-certificate', certificateFile),
-    key: readPem('--kubelet-client-key', keyFile),
+    certificate: readPem(`--${certificateFlag}`, certificateFile),
+    key: readPem(`--${keyFlag}`, keyFile),
   });
 }
 
-function trustFrom(
-  given: GivenFlags,
-  environment: ComponentEnvironment,
-  addresses: { serviceCidrs: readonly string[]; advertiseAddress: string | undefined; bindAddress: string },
-): ApiServerTrust {
-  const { clock, log, machine } = environment;
-  const { certificate, key } = servingCertificate(
+interface Addresses {
+  readonly serviceCidrs: readonly string[];
+  readonly advertiseAddress: string | undefined;
+  readonly bindAddress: string;
+}
+
+function certificateFrom(given: GivenFlags, environment: ComponentEnvironment, addresses: Addresses): ServingPair {
+  return servingCertificate(
     {
       certFile: given.text('tls-cert-file'),
       keyFile: given.text('tls-private-key-file'),
       folder: given.text('cert-dir'),
       name: 'apiserver',
-      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', machine.nodeName],
+      dnsNames: [
+        'localhost',
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        environment.machine.nodeName,
+      ],
       ipAddresses: [
         ...new Set([
           '127.0.0.1',
@@ -189,7 +260,12 @@ function trustFrom(
     },
     environment,
   );
+}
+
+function trustFrom(given: GivenFlags, environment: ComponentEnvironment, serving: PemPair): ApiServerTrust {
+  const { clock, log } = environment;
   const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
+  const apiAudiences = given.list('api-audiences');
   const keyFile = given.optionalText('service-account-signing-key-file');
   if (keyFile === undefined) log.warn('no --service-account-signing-key-file: tokens end with this process');
   const tokens = createTokenSigner({
@@ -204,9 +280,11 @@ function trustFrom(
   });
   return {
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
-    serving: { certificatePem: certificate, keyPem: key },
+    serving: { certificatePem: serving.certificate, keyPem: serving.key },
     tokens,
-    issuer,
+    issuers: [issuer, ...otherIssuers],
+    ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
+    keySetUri: given.optionalText('service-account-jwks-uri'),
     requestHeader: requestHeaderFrom(given),
   };
 }
@@ -225,11 +303,12 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
   };
 }
 
-function modesFrom(given: GivenFlags): readonly AuthorizationMode[] {
-  const asked = given.list('authorization-mode');
-  const unknown = asked.filter((mode) => !(authorizationModes as readonly string[]).includes(mode));
-  if (unknown.length > 0) throw new FlagError(`authorization-mode ${JSON.stringify(unknown[0])} is not a valid mode`);
-  return asked.length === 0 ? ['AlwaysAllow'] : (asked as readonly AuthorizationMode[]);
+function maxTokenExpirationSeconds(given: GivenFlags): number {
+  const seconds = given.milliseconds('service-account-max-token-expiration') / 1000;
+  const [least, most] = [3600, 2 ** 32];
+  if (seconds !== 0 && (seconds < least || seconds > most))
+    throw new FlagError(`the service-account-max-token-expiration must be between 1 hour and ${most} seconds`);
+  return seconds;
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {

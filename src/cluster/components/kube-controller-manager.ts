@@ -19,18 +19,13 @@ import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
 import { whileLeading } from './leader.ts';
-import { readOptionalPem, readPem } from './serving-certificate.ts';
+import { followServingFiles, readOptionalPem, readPem } from './serving-certificate.ts';
 
 const name = 'kube-controller-manager';
 
 export const kubeControllerManager: ComponentCommand = { name, flags: controllerManagerFlags, run };
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
-  const unknown = unknownControllers(given.list('controllers'));
-  if (unknown.length > 0)
-    throw new FlagError(
-      `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
-    );
   const options = optionsFrom(given, environment);
   const asAccounts = given.flag('use-service-account-credentials');
   const leader = {
@@ -48,12 +43,13 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     environment,
   );
   environment.started();
-  await using _health = await startHealthServer({
+  await using health = await startHealthServer({
     host,
     port,
     tls,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
   });
+  void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new AsyncDisposableStack();
   const { clock, random, log } = environment;
   await whileLeading(connection.client, leader, environment, (signal) => {
@@ -61,6 +57,16 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const contextFor = (account: string) => accountContext(account, context, connection, accounts);
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
   });
+}
+
+/** What flags say about controllers wherever they run: no keys, certificates or address ranges. Throws a `FlagError`. */
+export function tunedControllers(given: GivenFlags): ControllerManagerOptions {
+  const unknown = unknownControllers(given.list('controllers'));
+  if (unknown.length > 0)
+    throw new FlagError(
+      `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
+    );
+  return controllerManagerOptions(given.parsed.values);
 }
 
 function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): ControllerManagerOptions {
@@ -77,7 +83,7 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Cont
     'kubernetes.io/legacy-unknown': authorityOf(given, 'cluster-signing-legacy-unknown', environment),
   };
   return {
-    ...controllerManagerOptions(given.parsed.values),
+    ...tunedControllers(given),
     rootCA,
     certificateAuthority,
     signers: Object.fromEntries(Object.entries(signers).filter(([, authority]) => authority !== undefined)) as Record<

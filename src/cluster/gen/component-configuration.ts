@@ -250,4 +250,93 @@ export const configurationTypes: Readonly<Record<string, Readonly<Record<string,
     endpoint: {"kind":"string"},
     timeout: {"kind":"duration","default":"3s"},
   },
+  AdmissionConfiguration: {
+    plugins: {"kind":"object","type":"AdmissionPluginConfiguration","list":true},
+  },
+  AdmissionPluginConfiguration: {
+    name: {"kind":"string"},
+    path: {"kind":"string"},
+    configuration: {"kind":"rawExtension"},
+  },
+  AuthenticationConfiguration: {
+    jwt: {"kind":"object","type":"JWTAuthenticator","list":true},
+    anonymous: {"kind":"object","type":"AnonymousAuthConfig"},
+  },
+  JWTAuthenticator: {
+    issuer: {"kind":"object","type":"Issuer"},
+    claimValidationRules: {"kind":"object","type":"ClaimValidationRule","list":true},
+    claimMappings: {"kind":"object","type":"ClaimMappings"},
+    userValidationRules: {"kind":"object","type":"UserValidationRule","list":true},
+  },
+  Issuer: {
+    url: {"kind":"string"},
+    discoveryURL: {"kind":"string"},
+    certificateAuthority: {"kind":"string"},
+    audiences: {"kind":"string","list":true},
+    audienceMatchPolicy: {"kind":"string","values":["MatchAny"]},
+    egressSelectorType: {"kind":"string","values":["controlplane","cluster"]},
+  },
+  ClaimValidationRule: {
+    claim: {"kind":"string"},
+    requiredValue: {"kind":"string"},
+    expression: {"kind":"string"},
+    message: {"kind":"string"},
+  },
+  ClaimMappings: {
+    username: {"kind":"object","type":"PrefixedClaimOrExpression"},
+    groups: {"kind":"object","type":"PrefixedClaimOrExpression"},
+    uid: {"kind":"object","type":"ClaimOrExpression"},
+    extra: {"kind":"object","type":"ExtraMapping","list":true},
+  },
+  PrefixedClaimOrExpression: {
+    claim: {"kind":"string"},
+    prefix: {"kind":"string"},
+    expression: {"kind":"string"},
+  },
+  ClaimOrExpression: {
+    claim: {"kind":"string"},
+    expression: {"kind":"string"},
+  },
+  ExtraMapping: {
+    key: {"kind":"string"},
+    valueExpression: {"kind":"string"},
+  },
+  UserValidationRule: {
+    expression: {"kind":"string"},
+    message: {"kind":"string"},
+  },
+  AnonymousAuthConfig: {
+    enabled: {"kind":"bool"},
+    conditions: {"kind":"object","type":"AnonymousAuthCondition","list":true},
+  },
+  AnonymousAuthCondition: {
+    path: {"kind":"string"},
+  },
+  AuthorizationConfiguration: {
+    authorizers: {"kind":"object","type":"AuthorizerConfiguration","list":true},
+  },
+  AuthorizerConfiguration: {
+    type: {"kind":"string","values":["AlwaysAllow","AlwaysDeny","ABAC","RBAC","Webhook","Node"]},
+    name: {"kind":"string"},
+    webhook: {"kind":"object","type":"WebhookConfiguration"},
+  },
+  WebhookConfiguration: {
+    authorizedTTL: {"kind":"duration","default":"5m0s"},
+    cacheAuthorizedRequests: {"kind":"bool","default":true},
+    unauthorizedTTL: {"kind":"duration","default":"30s"},
+    cacheUnauthorizedRequests: {"kind":"bool","default":true},
+    timeout: {"kind":"duration"},
+    subjectAccessReviewVersion: {"kind":"string","values":["v1","v1beta1"]},
+    matchConditionSubjectAccessReviewVersion: {"kind":"string","values":["v1"]},
+    failurePolicy: {"kind":"string","values":["NoOpinion","Deny"]},
+    connectionInfo: {"kind":"object","type":"WebhookConnectionInfo"},
+    matchConditions: {"kind":"object","type":"WebhookMatchCondition","list":true},
+  },
+  WebhookConnectionInfo: {
+    type: {"kind":"string","values":["InClusterConfig","KubeConfigFile"]},
+    kubeConfigFile: {"kind":"string"},
+  },
+  WebhookMatchCondition: {
+    expression: {"kind":"string"},
+  },
 };

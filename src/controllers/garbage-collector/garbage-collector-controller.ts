@@ -23,6 +23,8 @@ import { FollowedKinds } from './kinds.ts';
 import { type ClassifiedOwner, judge, type OwnerState } from './verdict.ts';
 
 const discoveryPeriodMs = 30_000;
+/** Definitions come in dozens: what changes within this time is asked for at once. */
+const discoveryRestMs = 100;
 const initialSyncTimeoutMs = 30_000;
 const finalizerAttempts = 5;
 
@@ -52,6 +54,8 @@ class GarbageCollector {
   readonly #controller: Controller;
   /** Until every kind is listed, an owner that was not seen yet means nothing. */
   #settled = false;
+  /** Uids of those that refer to an owner of a kind nobody knows: looked at again as soon as discovery has more to say. */
+  readonly #unmapped = new Set<string>();
 
   constructor(context: ComponentContext, options: GarbageCollectorOptions) {
     this.#context = context;
@@ -99,19 +103,21 @@ class GarbageCollector {
     }
   }
 
-  /** Every 30 seconds, and soon after a CustomResourceDefinition changes what is served. */
+  /** Every 30 seconds, and as soon as a CustomResourceDefinition changes what is served. */
   async #keepRefreshing(): Promise<void> {
     const { clock, log, signal, informers } = this.#context;
-    let wake = () => {};
-    const registration = informers
-      .of(customResourceDefinitions)
-      .onChange({ updated: () => wake(), deleted: () => wake() });
+    let asked = new AbortController();
+    const ask = () => asked.abort();
+    const registration = informers.of(customResourceDefinitions).onChange({ added: ask, updated: ask, deleted: ask });
     while (!signal.aborted) {
-      const woken = new AbortController();
-      wake = () => woken.abort();
-      await sleep(clock, discoveryPeriodMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
+      await sleep(clock, discoveryPeriodMs, AbortSignal.any([signal, asked.signal])).catch(() => {});
+      await sleep(clock, discoveryRestMs, signal).catch(() => {});
       if (signal.aborted) break;
+      // What changes from here on is asked for again, whatever this answer holds of it.
+      asked = new AbortController();
       await this.#kinds.refresh().catch((error) => log.warn('discovery failed', { error: messageOf(error) }));
+      for (const uid of this.#unmapped) this.#check(uid);
+      this.#unmapped.clear();
     }
     registration.remove();
   }
@@ -181,7 +187,10 @@ class GarbageCollector {
     const seen = this.#graph.ownerOf(node, reference);
     if (seen && !seen.beingDeleted) return 'solid';
     const type = this.#kinds.typeOf(reference);
-    if (!type) throw new Error(`unable to get REST mapping for ${reference.apiVersion}/${reference.kind}.`);
+    if (!type) {
+      this.#unmapped.add(node.identity.uid);
+      throw new Error(`unable to get REST mapping for ${reference.apiVersion}/${reference.kind}.`);
+    }
     const { namespace } = node.identity;
     const elsewhere = this.#graph.get(reference.uid);
     if (

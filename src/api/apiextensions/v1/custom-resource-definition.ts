@@ -3,6 +3,7 @@
  * only grows here. What a definition says is judged in `definition-validation.ts`, and whether its names are free by who serves it.
  */
 
+import { withCondition } from '../../../apimachinery/conditions.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { isKnownFormat } from '../../../apimachinery/structural-schema/formats.ts';
@@ -35,6 +36,21 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
     if (stored !== undefined && isEmpty(definition.status?.storedVersions))
       partOf(definition, 'status').storedVersions = [stored];
   },
+  beginDeletion(definition, now) {
+    const { metadata } = definition;
+    metadata.finalizers = [
+      ...(metadata.finalizers ?? []).filter((name) => name !== cleanupFinalizer),
+      cleanupFinalizer,
+    ];
+    const status = partOf(definition, 'status');
+    const condition = {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    };
+    status.conditions = [...withCondition(status.conditions, condition, Date.parse(now))];
+  },
   prepareForCreate(definition, { warn }) {
     recordStoredVersion(definition);
     for (const format of unheardOfFormats(definition.spec)) warn(`unrecognized format ${quote(format)}`);
@@ -49,6 +65,9 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
   validateUpdate: (definition, previous) => validateDefinitionUpdate(definition, previous),
   subresources: { status: { validateUpdate: validateStatus } },
 };
+
+/** Keeps a definition in being until none of its objects is left. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 function storageVersionOf({ spec }: Pick<Draft<CustomResourceDefinition>, 'spec'>): string | undefined {
   return spec.versions?.find(({ storage }) => storage)?.name;

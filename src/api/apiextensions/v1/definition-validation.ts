@@ -19,13 +19,12 @@ import { shown, validateImmutable, validateRequiredEnum } from '../../validation
 import { validateApproval } from './approval.ts';
 import { validateConversion } from './conversion-validation.ts';
 import { type Leniency, leniencyTowards, strict } from './leniency.ts';
-import type { RuleJudge } from './rules.ts';
 import { anySchema } from './schema-traversal.ts';
 import { validateSchema } from './schema-validation.ts';
 import { validateSelectableFields } from './selectable-fields.ts';
 import { validateColumn, validateDeprecation, validateSubresources } from './version-parts.ts';
 
-export function validateDefinition(definition: CustomResourceDefinition, judge?: RuleJudge): FieldError[] {
+export function validateDefinition(definition: CustomResourceDefinition): FieldError[] {
   const { metadata, spec } = definition;
   const errors: FieldError[] = [];
   if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
@@ -34,7 +33,7 @@ export function validateDefinition(definition: CustomResourceDefinition, judge?:
   }
   return [
     ...errors,
-    ...new SpecCheck(spec, strict, judge).errors(),
+    ...new SpecCheck(spec, strict).errors(),
     ...validateStatus(definition),
     ...validateStoredVersions(definition),
     ...validateApproval(definition, undefined),
@@ -45,12 +44,11 @@ export function validateDefinition(definition: CustomResourceDefinition, judge?:
 export function validateDefinitionUpdate(
   definition: CustomResourceDefinition,
   previous: CustomResourceDefinition,
-  judge?: RuleJudge,
 ): FieldError[] {
   const leniency = leniencyTowards(definition, previous);
   const { spec } = definition;
   return [
-    ...new SpecCheck(spec, leniency, judge).errors(),
+    ...new SpecCheck(spec, leniency).errors(),
     ...immutableErrors(spec, previous.spec, leniency),
     ...validateStatus(definition),
     ...validateStoredVersions(definition),
@@ -115,14 +113,12 @@ class SpecCheck {
   readonly #spec: CustomResourceDefinitionSpec;
   readonly #versions: readonly CustomResourceDefinitionVersion[];
   readonly #leniency: Leniency;
-  readonly #judge: RuleJudge | undefined;
   readonly #shared: ReadonlySet<SharedPart>;
 
-  constructor(spec: CustomResourceDefinitionSpec, leniency: Leniency, judge: RuleJudge | undefined) {
+  constructor(spec: CustomResourceDefinitionSpec, leniency: Leniency) {
     this.#spec = spec;
     this.#versions = spec.versions ?? [];
     this.#leniency = leniency;
-    this.#judge = judge;
     const parts = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
     const [first, ...others] = this.#versions;
     this.#shared = new Set(
@@ -217,7 +213,6 @@ class SpecCheck {
       leniency: this.#leniency,
       keepsStatus: this.#shared.has('schema') ? anyStatus : version.subresources?.status !== undefined,
       unchanged: this.#leniency.unchangedSchemas.has(version.name),
-      judge: this.#judge,
     });
   }
 

@@ -16,7 +16,7 @@ import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import { validateEmbeddedMetadata } from '../../metadata-validation.ts';
 import { builtinSchema } from '../../schema.ts';
 import type { Leniency } from './leniency.ts';
-import type { RuleJudge } from './rules.ts';
+import { defaultJudge, ruleErrors } from './rules.ts';
 import { schemaStandardErrors } from './schema-standards.ts';
 
 export interface SchemaContext {
@@ -26,7 +26,6 @@ export interface SchemaContext {
   /** Whether status is kept apart, so that its part of the schema must stand on its own. */
   readonly keepsStatus: boolean;
   readonly unchanged: boolean;
-  readonly judge?: RuleJudge | undefined;
 }
 
 export function validateSchema(props: JSONSchemaProps, context: SchemaContext): FieldError[] {
@@ -38,11 +37,10 @@ export function validateSchema(props: JSONSchemaProps, context: SchemaContext): 
   const shape = schema ? shapeErrors(schema, context) : [];
   errors.push(...shape, ...schemaStandardErrors(props, at, leniency));
   if (parsed instanceof UnsupportedSchemaError) return errors.length > 0 ? errors : [invalid(at, '', parsed.message)];
-  if (schema && shape.length === 0 && context.judge) {
-    const fields = errors.map(({ field }) => field);
-    const isFaulty = (part: FieldPath) => fields.some((field) => field.startsWith(part.toString()));
+  if (schema && shape.length === 0) {
     const { known } = leniency;
-    errors.push(...context.judge.schemaErrors(schema, { at, isFaulty, known, unchanged: context.unchanged }));
+    const { unchanged } = context;
+    errors.push(...ruleErrors(schema, { at, schemaErrors: [...errors], known, unchanged }));
   }
   return errors;
 }
@@ -57,14 +55,14 @@ function tryParse(props: JSONSchemaProps): StructuralSchema | UnsupportedSchemaE
 }
 
 /** Defaults can be tried on a structural schema only. */
-function shapeErrors(schema: StructuralSchema, { at, leniency, judge }: SchemaContext): FieldError[] {
+function shapeErrors(schema: StructuralSchema, { at, leniency }: SchemaContext): FieldError[] {
   const errors = structuralErrors(schema, at);
   if (errors.length > 0) return errors;
   return validateDefaults(schema, at, {
     objects: new CustomObjects(builtinSchema()),
     validateMetadata: validateEmbeddedMetadata,
     requiresPruned: leniency.prunedDefaults,
-    checkRules: judge && ((part, value, here) => judge.defaultErrors(part, value, here)),
+    checkRules: defaultJudge(),
   });
 }
 

@@ -3,16 +3,18 @@
  * which part of the object each subresource may touch.
  */
 
+import { type FieldPath, path } from '../../../apimachinery/field-error.ts';
 import type { LabelSelector } from '../../../apimachinery/gen/meta-v1.ts';
 import { type Draft, draft } from '../../../apimachinery/meta.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import type { Container, Pod, PodAffinityTerm, PodSpec } from '../../gen/core-v1.ts';
+import type { StrategyContext } from '../../kind.ts';
 import { keepMetadata, raiseGeneration } from '../../strategy.ts';
 import { computeQosClass } from './quality-of-service.ts';
 
-const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+export const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 
-export function preparePod(pod: Draft<Pod>): void {
+export function preparePod(pod: Draft<Pod>, { warn }: StrategyContext): void {
   pod.status = { phase: 'Pending', qosClass: computeQosClass(pod.spec) };
   if (pod.spec.schedulingGates?.length) {
     pod.status.conditions = [
@@ -25,7 +27,7 @@ export function preparePod(pod: Draft<Pod>): void {
     ];
   }
   mergeLabelKeys(pod);
-  adoptAppArmorAnnotations(pod);
+  adoptAppArmorAnnotations(pod, warn);
 }
 
 interface SelectorWithKeys {
@@ -61,8 +63,8 @@ function mergeLabelKeys(pod: Draft<Pod>): void {
   pod.spec.topologySpreadConstraints?.forEach(merge);
 }
 
-/** Old annotations that choose a profile become the field, unless the field is set. */
-function adoptAppArmorAnnotations(pod: Draft<Pod>): void {
+/** Old annotations that choose a profile become the field, unless the field is set. Who uses them is told. */
+function adoptAppArmorAnnotations(pod: Draft<Pod>, warn: StrategyContext['warn']): void {
   if (pod.spec.os?.name === 'windows') return;
   for (const [key, value] of Object.entries(pod.metadata.annotations ?? {})) {
     if (!key.startsWith(appArmorPrefix)) continue;
@@ -70,8 +72,10 @@ function adoptAppArmorAnnotations(pod: Draft<Pod>): void {
     const name = key.slice(appArmorPrefix.length);
     const containers = [...(pod.spec.initContainers ?? []), ...(pod.spec.containers ?? [])];
     const container = containers.find((candidate) => candidate.name === name);
-    if (!profile || !container || container.securityContext?.appArmorProfile) continue;
-    if (semanticallyEqual(profile, pod.spec.securityContext?.appArmorProfile)) continue;
+    if (!container || container.securityContext?.appArmorProfile) continue;
+    if (profile && semanticallyEqual(profile, pod.spec.securityContext?.appArmorProfile)) continue;
+    warn(appArmorWarning(path('metadata', 'annotations'), name));
+    if (!profile) continue;
     container.securityContext ??= {};
     container.securityContext.appArmorProfile = profile;
   }
@@ -79,7 +83,13 @@ function adoptAppArmorAnnotations(pod: Draft<Pod>): void {
 
 type Profile = NonNullable<Draft<NonNullable<Container['securityContext']>>['appArmorProfile']>;
 
-function appArmorProfile(annotation: string): Profile | undefined {
+/** `at` is where the annotations are. */
+export function appArmorWarning(at: FieldPath, container: string): string {
+  return `${at.key(`${appArmorPrefix}${container}`)}: deprecated since v1.30; use the "appArmorProfile" field instead`;
+}
+
+/** Undefined for an annotation that names none. */
+export function appArmorProfile(annotation: string): Profile | undefined {
   if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   const localhost = 'localhost/';

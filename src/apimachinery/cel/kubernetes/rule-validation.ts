@@ -1,24 +1,14 @@
 /**
- * What is wrong with the rules of a schema, before any value is judged by them: their form, whether they compile, whether they ask
- * for a previous value where there is none to be told, and whether they could cost more than a request may.
- *
- * Two lists, for upstream reports all faults of form of a schema before those of compiling, and does not compile below a fault.
+ * What is wrong with the rules of a schema, before any value is judged by them: whether they compile, whether they ask for a previous
+ * value where there is none to be told, and whether they could cost more than a request may. Their form (what is empty, what has line
+ * breaks) is judged with the rest of the schema, and below such a fault nothing is compiled.
  */
-import {
-  type FieldError,
-  type FieldPath,
-  forbidden,
-  internal,
-  invalid,
-  notSupported,
-  required,
-} from '../../field-error.ts';
+import { type FieldError, type FieldPath, forbidden, internal, invalid } from '../../field-error.ts';
 import type { StructuralSchema, ValidationRule } from '../../structural-schema/schema.ts';
 import { unbounded } from '../index.ts';
 import type { DeclaredType } from './declared-type.ts';
 import { escapeIdentifier } from './identifiers.ts';
 import { type AgeOf, type CompiledRule, compileRules } from './rule-compilation.ts';
-import { resolveFieldPath } from './rule-field-path.ts';
 import { declaredTypeOf } from './schema-types.ts';
 
 /** The most that one expression may be estimated to cost, over all values it can run on in a request. */
@@ -36,15 +26,9 @@ export interface RuleValidationOptions {
   readonly ignoreExpressionCost?: boolean;
 }
 
-export interface RuleFaults {
-  readonly form: readonly FieldError[];
-  readonly compilation: readonly FieldError[];
-}
-
 /** `at` is where the schema stands: `spec.versions[0].schema.openAPIV3Schema`. */
-export function validateRules(schema: StructuralSchema, at: FieldPath, options: RuleValidationOptions): RuleFaults {
-  const form = formFaults(schema, at);
-  const faulty = new Set([...form, ...(options.schemaErrors ?? [])].map(({ field }) => field));
+export function validateRules(schema: StructuralSchema, at: FieldPath, options: RuleValidationOptions): FieldError[] {
+  const faulty = new Set((options.schemaErrors ?? []).map(({ field }) => field));
   const walk = new CompilationWalk(options, faulty);
   const declared = hasRules(schema) ? declaredTypeOf(schema, { resourceRoot: true }) : undefined;
   walk.visit({
@@ -52,11 +36,10 @@ export function validateRules(schema: StructuralSchema, at: FieldPath, options: 
     declared,
     at,
     cardinality: 1,
-
     uncorrelatable: undefined,
     resourceRoot: true,
   });
-  return { form, compilation: [...walk.errors, ...walk.totalFaults(at)] };
+  return [...walk.errors, ...walk.totalFaults(at)];
 }
 
 /** Whether any place of the schema has rules; those in `allOf` do not count by themselves. */
@@ -67,50 +50,7 @@ export function hasRules(schema: StructuralSchema): boolean {
   return [...schema.properties.values()].some(hasRules);
 }
 
-function formFaults(schema: StructuralSchema, at: FieldPath): FieldError[] {
-  return childrenOf(schema, at)
-    .flatMap((child) => formFaults(child.schema, child.at))
-    .concat(schema.rules.flatMap((rule, index) => ruleFormFaults(rule, rulesAt(at).index(index), schema)));
-}
-
 const rulesAt = (at: FieldPath) => at.child('x-kubernetes-validations');
-const hasLineBreak = (text: string) => /[\n\r]/.test(text);
-const mustBeNonEmpty = 'must be non-empty if specified';
-const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
-
-function ruleFormFaults(rule: ValidationRule, at: FieldPath, schema: StructuralSchema): FieldError[] {
-  const { messageExpression = '', reason, fieldPath = '' } = rule;
-  const errors = textFaults(rule, at);
-  if (messageExpression !== '' && messageExpression.trim() === '') {
-    errors.push(required(at.child('messageExpression'), `messageExpression ${mustBeNonEmpty}`));
-  }
-  if (reason !== undefined && !reasons.includes(reason)) errors.push(notSupported(at.child('reason'), reason, reasons));
-  if (fieldPath === '') return errors;
-  const fault = (detail: string) => errors.push(invalid(at.child('fieldPath'), fieldPath, detail));
-  if (fieldPath.trim() === '') fault(mustBeNonEmpty);
-  if (hasLineBreak(fieldPath)) fault('must not contain line breaks');
-  if (!leadsSomewhere(fieldPath, schema)) fault('must be a valid path');
-  return errors;
-}
-
-/** Rule and message: of these only the first fault is told. */
-function textFaults({ rule, message = '' }: ValidationRule, at: FieldPath): FieldError[] {
-  const trimmed = message.trim();
-  if (rule.trim() === '') return [required(at.child('rule'), 'rule is not specified')];
-  if (message !== '' && trimmed === '') return [invalid(at.child('message'), message, mustBeNonEmpty)];
-  if (hasLineBreak(trimmed)) return [invalid(at.child('message'), message, 'must not contain line breaks')];
-  if (!hasLineBreak(rule.trim()) || trimmed !== '') return [];
-  return [required(at.child('message'), 'message must be specified if rule contains line breaks')];
-}
-
-function leadsSomewhere(fieldPath: string, schema: StructuralSchema): boolean {
-  try {
-    resolveFieldPath(fieldPath, schema);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 interface Child {
   readonly kind: 'property' | 'value' | 'item';

@@ -161,24 +161,24 @@ test('a rule that fails says so in upstream’s words', () => {
   });
   const value = { a: 2, spec: { x: 'y' } };
   const cases: readonly (readonly [object, string])[] = [
-    [{ rule: ' self.a < 1 ' }, ': Invalid value: failed rule: self.a < 1'],
-    [{ rule: 'self.a < 1', message: ' too large ' }, ': Invalid value: too large'],
-    [{ rule: 'self.a < 1', messageExpression: "'a is %d'.format([self.a])" }, ': Invalid value: a is 2'],
-    [{ rule: 'self.a < 1', messageExpression: "' '", message: 'instead' }, ': Invalid value: instead'],
-    [{ rule: 'self.a < 1', messageExpression: "'a\\nb'" }, ': Invalid value: failed rule: self.a < 1'],
-    [{ rule: 'self.a < 1', reason: 'FieldValueForbidden' }, ': Forbidden: failed rule: self.a < 1'],
+    [{ rule: ' self.a < 1 ' }, '<nil>: Invalid value: failed rule: self.a < 1'],
+    [{ rule: 'self.a < 1', message: ' too large ' }, '<nil>: Invalid value: too large'],
+    [{ rule: 'self.a < 1', messageExpression: "'a is %d'.format([self.a])" }, '<nil>: Invalid value: a is 2'],
+    [{ rule: 'self.a < 1', messageExpression: "' '", message: 'instead' }, '<nil>: Invalid value: instead'],
+    [{ rule: 'self.a < 1', messageExpression: "'a\\nb'" }, '<nil>: Invalid value: failed rule: self.a < 1'],
+    [{ rule: 'self.a < 1', reason: 'FieldValueForbidden' }, '<nil>: Forbidden: failed rule: self.a < 1'],
     [
       { rule: 'self.a < 1', reason: 'FieldValueRequired', fieldPath: '.spec.x' },
       'spec.x: Required value: failed rule: self.a < 1',
     ],
     [{ rule: 'self.a < 1', reason: 'FieldValueDuplicate', fieldPath: '.a' }, 'a: Duplicate value'],
     [{ rule: "self.spec.x[0] == 'y'" }, ''],
-    [{ rule: 'self.a / 0 == 1' }, ': Invalid value: "object": division by zero evaluating rule: self.a / 0 == 1'],
+    [{ rule: 'self.a / 0 == 1' }, '<nil>: Invalid value: "object": division by zero evaluating rule: self.a / 0 == 1'],
   ];
   for (const [rule, message] of cases) {
     const [first = ''] = errorsOf({ schema: failing(rule), value });
     if (message === '')
-      assert.match(first, /^: Invalid value: "object": rule compile error: compilation failed: ERROR: <input>:1:/);
+      assert.match(first, /^<nil>: Invalid value: "object": rule compile error: compilation failed: ERROR: <input>:1:/);
     else assert.equal(first, message);
   }
 });
@@ -286,7 +286,7 @@ test('hostile rules end by their cost', () => {
   const [first] = errorsOf({ schema, value: { list, text }, rules: [hostile[0]!] });
   assert.equal(
     first,
-    `: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${hostile[0]}`,
+    `<nil>: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${hostile[0]}`,
   );
 });
 

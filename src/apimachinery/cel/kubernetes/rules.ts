@@ -35,6 +35,8 @@ export interface RuleContext {
   readonly at?: FieldPath;
   /** What the value was; absent on create. */
   readonly previous?: unknown;
+  /** Whether what was so before is only warned of; default true. */
+  readonly ratchets?: boolean;
   /** What is left of the request's budget. */
   readonly budget?: number;
   readonly interrupted?: () => boolean;
@@ -77,10 +79,10 @@ export class SchemaRules {
 
   /** Never throws, whatever JSON the value is. */
   validate(value: unknown, context: RuleContext = {}): RuleVerdict {
-    const { at = new FieldPath(''), previous, budget = objectCostBudget, interrupted } = context;
+    const { at = new FieldPath(''), previous, ratchets = true, budget = objectCostBudget, interrupted } = context;
     const node = this.#compiled();
     if (!node) return { errors: [], warnings: [], remainingBudget: budget };
-    const run = new RuleRun(budget, previous !== undefined, interrupted);
+    const run = new RuleRun(budget, ratchets && previous !== undefined, interrupted);
     run.visit(node, {
       at,
       value,
@@ -247,7 +249,7 @@ class RuleRun {
   #applyRules(node: RuleNode, visit: Visit): void {
     if (node.rules.length === 0) return;
     if (this.remaining <= 0) {
-      this.#stop(invalid(visit.at, node.schema.type, budgetSpent));
+      this.#stop(invalid(placeOf(visit), node.schema.type, budgetSpent));
       return;
     }
     const { value: self, previous: oldSelf } = visit;
@@ -261,7 +263,7 @@ class RuleRun {
   #applyRule(compiled: CompiledRule, context: RuleRunContext): void {
     const { node, visit, bindings } = context;
     const { rule, program } = compiled;
-    const fault = (detail: string) => invalid(visit.at, node.schema.type, detail);
+    const fault = (detail: string) => invalid(placeOf(visit), node.schema.type, detail);
     if (compiled.error !== undefined) this.errors.push(fault(`rule compile error: ${compiled.error}`));
     if (!program || (compiled.usesOldSelf && !('oldSelf' in bindings) && rule.optionalOldSelf !== true)) return;
     const evaluation = this.#evaluate(program, rule.optionalOldSelf === true ? asOptional(bindings, node) : bindings);
@@ -284,7 +286,7 @@ class RuleRun {
   /** The value does not obey the rule. */
   #report(compiled: CompiledRule, { node, visit, bindings }: RuleRunContext): void {
     const { rule, fieldPath } = compiled;
-    const at = fieldPath === '' ? visit.at : visit.at.child(fieldPath);
+    const at = fieldPath === '' ? placeOf(visit) : visit.at.child(fieldPath);
     const add = (error: FieldError) => {
       if (!compiled.usesOldSelf && this.#unchanged(visit)) this.warnings.push(errorText(error));
       else this.errors.push(error);
@@ -331,6 +333,9 @@ class RuleRun {
     this.remaining = -1;
   }
 }
+
+/** What concerns the object as a whole has no path, and upstream prints Go's word for that. */
+const placeOf = ({ at }: Visit): FieldPath => (at.toString() === '' ? new FieldPath('<nil>') : at);
 
 interface RuleRunContext {
   readonly node: RuleNode;

@@ -33,7 +33,7 @@ export const nullFault: CelError = new CelError('invalid data, got null for sche
 
 export const readIntOrString: SchemaReader = (json) => {
   if (typeof json === 'string') return json;
-  if (typeof json === 'number' && Number.isInteger(json)) return BigInt(json);
+  if (isWhole(json)) return BigInt(json);
   return new CelError('invalid data, expected XIntOrString value to be either a string or integer');
 };
 
@@ -41,17 +41,23 @@ export const readBoolean: SchemaReader = (json) =>
   typeof json === 'boolean' ? json : new CelError(`invalid data, expected bool, got ${goType(json)}`);
 
 export const readNumber: SchemaReader = (json) =>
-  typeof json === 'number' ? json : new CelError(`invalid data, expected float, got ${goType(json)}`);
+  typeof json === 'number' || typeof json === 'bigint'
+    ? Number(json)
+    : new CelError(`invalid data, expected float, got ${goType(json)}`);
 
 export const readInteger: SchemaReader = (json) =>
-  typeof json === 'number' && Number.isInteger(json)
-    ? BigInt(json)
-    : new CelError(`invalid data, expected int, got ${goType(json)}`);
+  isWhole(json) ? BigInt(json) : new CelError(`invalid data, expected int, got ${goType(json)}`);
+
+/** What a double cannot hold comes as a bigint. */
+function isWhole(json: unknown): json is number | bigint {
+  return typeof json === 'bigint' || Number.isInteger(json);
+}
 
 /** How Go names what a JSON value was decoded to. */
 function goType(json: unknown): string {
   if (Array.isArray(json)) return '[]interface {}';
-  if (typeof json === 'number') return Number.isInteger(json) ? 'int64' : 'float64';
+  if (isWhole(json)) return 'int64';
+  if (typeof json === 'number') return 'float64';
   if (typeof json === 'boolean') return 'bool';
   return typeof json === 'string' ? 'string' : 'map[string]interface {}';
 }

@@ -1,0 +1,19 @@
+/** What servers behind this one add to it: see `aggregation/`. Absent while there is none. */
+import type { DiscoveredResource, VersionRank } from './discovery/discovery.ts';
+import type { RemoteOpenApi } from './openapi/joined-documents.ts';
+import type { Handler } from './request.ts';
+
+export interface RemoteApis {
+  /** Who answers at a path in this server's stead. */
+  handler(path: string): Handler | undefined;
+  /** Another object after each change of what it tells. */
+  readonly discovered: DiscoveredApis;
+  /** Another object after each change of what it tells. */
+  readonly openApi: RemoteOpenApi;
+}
+
+export interface DiscoveredApis {
+  readonly resources: readonly DiscoveredResource[];
+  /** Of remote group versions, and of those of this server that were given another place. */
+  readonly ranks: readonly VersionRank[];
+}
