@@ -84,6 +84,8 @@ export interface ComposedApiServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   readonly enableAdmission?: readonly string[] | undefined;
   readonly disableAdmission?: readonly string[] | undefined;
+  /** `--admission-control-config-file`, by plugin. */
+  readonly admissionConfigurations?: ReadonlyMap<string, unknown> | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
   /** Its owner's to close. */
@@ -308,6 +310,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
         disable: options.disableAdmission,
+        configurations: options.admissionConfigurations,
         tolerations: options.tolerations,
       });
       const handlers = reviewHandlers({
