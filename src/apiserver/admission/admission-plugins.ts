@@ -93,6 +93,7 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
     AlwaysPullImages: alwaysPullImages,
+    ImagePolicyWebhook: onDemand('image-policy-webhook.ts', 'imagePolicyWebhook'),
     PodSecurity: podSecurity,
     PodNodeSelector: onDemand('pod-node-selector.ts', 'podNodeSelector'),
     Priority: priority,

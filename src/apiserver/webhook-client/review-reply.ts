@@ -39,6 +39,14 @@ export class ReplyFields {
     return textsOf(this.#get(name) ?? [], this.#at(name));
   }
 
+  /** A map of texts. */
+  textMap(name: string): Readonly<Record<string, string>> {
+    const value = this.#get(name) ?? {};
+    if (!isObject(value) || Object.values(value).some((item) => typeof item !== 'string'))
+      throw wrong(this.#at(name), 'a map of texts');
+    return value as Readonly<Record<string, string>>;
+  }
+
   fields(name: string): ReplyFields {
     return new ReplyFields(this.#get(name) ?? {}, this.#at(name));
   }
