@@ -20,6 +20,7 @@ export const programs = [
   'start-with-objects',
   'hostile-clients',
   'flow-control',
+  'custom-resources',
 ] as const;
 
 type Measured = Figure & { readonly reached?: boolean };

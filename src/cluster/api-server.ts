@@ -84,6 +84,8 @@ export interface ComposedApiServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   readonly enableAdmission?: readonly string[] | undefined;
   readonly disableAdmission?: readonly string[] | undefined;
+  /** `--admission-control-config-file`, by plugin. */
+  readonly admissionConfigurations?: ReadonlyMap<string, unknown> | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
   /** Its owner's to close. */
@@ -282,17 +284,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
-    hooks: (client) => {
-      const { serviceCidrs, nodePortRange } = options;
-      let allocator: Promise<ServiceAllocator> | undefined;
-      const allocatorOnce = () => {
-        allocator ??= import('../apiserver/services/service-allocator.ts').then(
-          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
-        );
-        return allocator;
-      };
-      return new Map([['services', serviceHooks(allocatorOnce)]]);
-    },
+    hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
       const authentication = createAuthentication({
@@ -317,6 +309,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
         disable: options.disableAdmission,
+        configurations: options.admissionConfigurations,
         tolerations: options.tolerations,
       });
       const handlers = reviewHandlers({
@@ -344,6 +337,17 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange } = options;
+  let allocator: Promise<ServiceAllocator> | undefined;
+  return () => {
+    allocator ??= import('../apiserver/services/service-allocator.ts').then(
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+    );
+    return allocator;
+  };
 }
 
 function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {

@@ -15,6 +15,7 @@ import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, start
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
+import { admissionConfigurations } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -190,6 +191,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
     disableAdmission: given.list('disable-admission-plugins'),
+    admissionConfigurations: admissionConfigurations(given.optionalText('admission-control-config-file')),
     tolerations: {
       notReadySeconds: given.number('default-not-ready-toleration-seconds'),
       unreachableSeconds: given.number('default-unreachable-toleration-seconds'),
