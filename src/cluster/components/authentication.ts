@@ -1,6 +1,7 @@
 /**
- * Tokens that others vouch for at `kube-apiserver`: of identity providers, from the flags `--oidc-*` or the file of `--authentication-config`, which
- * is followed while the server runs, and of a webhook. A changed file that is wrong changes nothing and is told in the log.
+ * Tokens that others vouch for at `kube-apiserver`: of identity providers, from the flags `--oidc-*` or the file of
+ * `--authentication-config`, which is followed while the server runs, and of a webhook. A changed file that is wrong changes
+ * nothing and is told in the log.
  */
 import { createHash } from 'node:crypto';
 import { semanticallyEqual } from '../../api/equality.ts';
