@@ -1,6 +1,7 @@
 /**
  * The storage contract: a revisioned key-value store, the model of etcd. Implementations: `memory/` (keeps values as they are),
- * `lmdb/` (durable, one machine), `etcd/` (several machines and servers). `store.contract.ts` holds the behaviours that every one of them must show.
+ * `lmdb/` (durable, one machine), `etcd/` (several machines and servers). `store.contract.ts` holds the behaviours that every one of
+ * them must show.
  *
  * Guarantees:
  * - Revisions are positive, strictly rising integers over the whole store; each successful put or remove takes the next one.

@@ -1,4 +1,7 @@
-/** Reading what a webhook answers where every request waits for it: a review of the expected kind, of whose fields nothing is taken on trust. */
+/**
+ * Reading what a webhook answers where every request waits for it: a review of the expected kind, of whose fields nothing is
+ * taken on trust.
+ */
 import { quote } from '../../apimachinery/go-text.ts';
 import { parseApiVersion } from '../../apimachinery/resource.ts';
 import type { ReviewObject } from './exchange.ts';
