@@ -22,6 +22,7 @@ const roots = [
   'kubeproxy/v1alpha1.KubeProxyConfiguration',
   'audit/v1.Policy',
   'apiserver/v1.EncryptionConfiguration',
+  'apiserver/v1.AdmissionConfiguration',
   'apiserver/v1.AuthenticationConfiguration',
   'apiserver/v1.AuthorizationConfiguration',
 ];

@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { groupResource, type ResourceType } from '../apimachinery/resource.ts';
+import { loaderFrom } from '../base/load-on-use.ts';
 import { deploymentBehaviour } from './apps/v1/deployment.ts';
 import { replicaSetBehaviour } from './apps/v1/replica-set.ts';
 import { leaseBehaviour } from './coordination/v1/lease.ts';
@@ -21,7 +22,6 @@ import { endpointSliceBehaviour } from './discovery/v1/endpoint-slice.ts';
 import { flowSchemaBehaviour } from './flowcontrol/v1/flow-schema.ts';
 import { priorityLevelConfigurationBehaviour } from './flowcontrol/v1/priority-level-configuration.ts';
 import type { KindBehaviour } from './kind.ts';
-import { loadOnUse } from './load-on-use.ts';
 import { ipAddressBehaviour } from './networking/v1/ip-address.ts';
 import { serviceCidrBehaviour } from './networking/v1/service-cidr.ts';
 import { clusterRoleBehaviour } from './rbac/v1/cluster-role.ts';
@@ -54,6 +54,8 @@ const present: ReadonlyMap<string, KindBehaviour> = index(
   serviceBehaviour,
   serviceCidrBehaviour,
 );
+
+const load = loaderFrom(import.meta.url);
 
 /** The files of all other kinds, and the name under which each exports its behaviour. */
 const files: Readonly<Record<string, readonly [file: string, behaviour: string]>> = {
@@ -161,14 +163,13 @@ export function behaviourOf(resource: ResourceName): KindBehaviour {
   const name = groupResource(resource);
   const entry = files[name];
   return (
-    present.get(name) ??
-    (entry ? loadOnUse<KindBehaviour>(...entry) : { resource: resource as ResourceType<KubeObject> })
+    present.get(name) ?? (entry ? load<KindBehaviour>(...entry) : { resource: resource as ResourceType<KubeObject> })
   );
 }
 
 /** All kinds that have rules of their own. */
 export function knownBehaviours(): readonly KindBehaviour[] {
-  return [...present.values(), ...Object.values(files).map((entry) => loadOnUse<KindBehaviour>(...entry))];
+  return [...present.values(), ...Object.values(files).map((entry) => load<KindBehaviour>(...entry))];
 }
 
 function index(...list: readonly KindBehaviour[]): Map<string, KindBehaviour> {

@@ -4,10 +4,12 @@
  * has passed validation; the files are loaded when the first object of a kind is written.
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
-import { loadOnUse } from './load-on-use.ts';
+import { loaderFrom } from '../base/load-on-use.ts';
 
 /** `previous` is what an update replaces. */
 export type WarningsOf<T> = (object: T, previous?: T) => readonly string[];
+
+const load = loaderFrom(import.meta.url);
 
 const files: Readonly<Record<string, readonly [file: string, name: string]>> = {
   pods: ['core/v1/pod-warnings.ts', 'podWarnings'],
@@ -42,5 +44,5 @@ const files: Readonly<Record<string, readonly [file: string, name: string]>> = {
 /** `name` as `groupResource` writes it, with the subresource: `deployments.apps`, `services/status`. Most objects deserve none. */
 export function warningsAbout(name: string, object: KubeObject, previous?: KubeObject): readonly string[] {
   const entry = files[name];
-  return entry ? loadOnUse<WarningsOf<KubeObject>>(...entry)(object, previous) : [];
+  return entry ? load<WarningsOf<KubeObject>>(...entry)(object, previous) : [];
 }

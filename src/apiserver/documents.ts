@@ -27,6 +27,8 @@ export class ServerDocuments {
   readonly #options: DocumentsOptions;
   #discovery: Promise<Discovery> | undefined;
   #openApi: Promise<OpenApi> | undefined;
+  /** What was told before, some of which may still be true. */
+  #lastOpenApi: Promise<OpenApi | undefined> | undefined;
   /** Of the resources that the documents tell of. */
   #generation = 0;
   /** What the discovery documents tell of other servers. */
@@ -51,11 +53,16 @@ export class ServerDocuments {
     if (discovered !== this.#discovered) this.#discovery = undefined;
     this.#discovered = discovered;
     const remoteOpenApi = this.#options.remoteApis()?.openApi;
-    if (remoteOpenApi !== this.#remoteOpenApi) this.#openApi = undefined;
+    if (remoteOpenApi !== this.#remoteOpenApi) this.#forgetOpenApi();
     this.#remoteOpenApi = remoteOpenApi;
     if (generation === this.#generation) return;
     this.#generation = generation;
     this.#discovery = undefined;
+    this.#forgetOpenApi();
+  }
+
+  #forgetOpenApi(): void {
+    this.#lastOpenApi = this.#openApi?.catch(() => undefined) ?? this.#lastOpenApi;
     this.#openApi = undefined;
   }
 
@@ -77,15 +84,19 @@ export class ServerDocuments {
     };
   }
 
+  async #describe(): Promise<OpenApi> {
+    const remote = this.#remoteOpenApi;
+    const { resources } = this.#options;
+    const [{ OpenApi }, previous] = await Promise.all([import('./openapi/openapi.ts'), this.#lastOpenApi]);
+    const version = serverVersion.gitVersion;
+    return new OpenApi({ resources: documentedResources(resources), version, remote, previous });
+  }
+
   #openApiHandler(): Handler {
     return async (request, info) => {
-      const { resources, clock } = this.#options;
+      const { clock } = this.#options;
       this.#renew();
-      const remote = this.#remoteOpenApi;
-      this.#openApi ??= import('./openapi/openapi.ts').then(
-        ({ OpenApi }) =>
-          new OpenApi({ resources: documentedResources(resources), version: serverVersion.gitVersion, remote }),
-      );
+      this.#openApi ??= this.#describe();
       const [openApi, { openApiReply }] = await Promise.all([this.#openApi, replies()]);
       return openApiReply(request, openApi, clock.now()) ?? notFoundPage(request, info);
     };

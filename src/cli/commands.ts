@@ -26,55 +26,22 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   return status;
 }
 
-function commands(exit: (status: number) => void): Command {
-  const machine = thisMachine();
-  const clock = systemClock;
-  const print = (text: string) => void process.stdout.write(`${text}\n`);
-  const folder = (options: DataDirOption) => options.dataDir ?? defaultDataDirectory(machine);
+type Exit = (status: number) => void;
+
+const clock = systemClock;
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+const folder = (options: DataDirOption) => options.dataDir ?? defaultDataDirectory(thisMachine());
+
+function commands(exit: Exit): Command {
   const program = new Command('coracle')
     .description('Kubernetes in TypeScript: a cluster that starts with one command.')
     .exitOverride()
     .showHelpAfterError('Try coracle --help.')
     .addHelpText('after', componentHelp);
-
-  addUp(program);
-  addDataDir(program.command('down'))
-    .description('stop the cluster and its Pods; data stays')
-    .option('--purge', 'remove the data too')
-    .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
-      const { takeDown } = await import('../cluster/down.ts');
-      const root = folder(options);
-      const result = await takeDown(root, { clock, machine, purge: options.purge === true });
-      if (result === 'nothing there') print(`There is no cluster at ${root}.`);
-      else
-        print(
-          result === 'removed'
-            ? `Stopped; ${root} is removed.`
-            : 'Stopped. The data stays: coracle up starts it again.',
-        );
-    });
-  addDataDir(program.command('status'))
-    .description('what runs; the exit status is 1 when the cluster does not')
-    .action(async (options: DataDirOption) => {
-      const { clusterStatus } = await import('../cluster/status.ts');
-      const cluster = await clusterStatus(folder(options), { clock });
-      print(clusterTable(cluster));
-      if (!cluster.isRunning) exit(1);
-    });
-  const image = program.command('image').description("the node's images");
-  addDataDir(image.command('load'))
-    .argument('<file>', 'an OCI or docker archive; - for standard input')
-    .description('bring in images from an archive')
-    .action(async (file: string, options: DataDirOption) => {
-      const { loadImages } = await import('../cluster/images.ts');
-      for (const name of await loadImages(layOut(folder(options)), file, { machine, clock })) print(`loaded ${name}`);
-    });
-  addDataDir(image.command('ls'))
-    .description('list the images')
-    .action(async (options: DataDirOption) => {
-      const { listImages } = await import('../cluster/images.ts');
-      print(imageTable(await listImages(layOut(folder(options)), { clock })));
-    });
+  addUp(program, exit);
+  addDown(program);
+  addStatus(program, exit);
+  addImage(program);
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')
@@ -87,32 +54,76 @@ function commands(exit: (status: number) => void): Command {
     exit(await runNodeProcess(folder(options)));
   });
   return program;
+}
 
-  function addUp(parent: Command): void {
-    addDataDir(parent.command('up'))
-      .description('start a cluster and stay in the foreground until Ctrl-C')
-      .option('--listen <host:port>', 'where the API server listens (default: 127.0.0.1:6443)')
-      .addOption(
-        new Option('--runtime <kind>', 'what runs containers; simulated only pretends (default: containerd)').choices([
-          'containerd',
-          'simulated',
-        ]),
-      )
-      .option('--container-runtime-endpoint <socket>', 'a runtime of your own instead of a private containerd')
-      .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
-      .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
-      .option('--node-name <name>', 'name of the Node (default: the machine´s)')
-      .addOption(passedFlag('kube-apiserver', 'a flag of the API server'))
-      .addOption(passedFlag('kube-controller-manager', 'one of the controllers'))
-      .addOption(passedFlag('kube-scheduler', 'one of the scheduler'))
-      .option('--no-install', 'fail when packages are missing instead of installing them')
-      .option('--detach', 'return once the cluster is ready')
-      .addOption(new Option('--in-background').hideHelp())
-      .action(async (options: UpOptions & { readonly detach?: boolean; readonly inBackground?: boolean }) => {
-        const { runUp } = await import('../cluster/long-running.ts');
-        exit(await runUp(options, { machine, detach: options.detach, inBackground: options.inBackground }));
-      });
-  }
+function addUp(program: Command, exit: Exit): void {
+  addDataDir(program.command('up'))
+    .description('start a cluster and stay in the foreground until Ctrl-C')
+    .option('--listen <host:port>', 'where the API server listens (default: 127.0.0.1:6443)')
+    .addOption(
+      new Option('--runtime <kind>', 'what runs containers; simulated only pretends (default: containerd)').choices([
+        'containerd',
+        'simulated',
+      ]),
+    )
+    .option('--container-runtime-endpoint <socket>', 'a runtime of your own instead of a private containerd')
+    .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
+    .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
+    .option('--node-name <name>', 'name of the Node (default: the machine´s)')
+    .addOption(passedFlag('kube-apiserver', 'a flag of the API server'))
+    .addOption(passedFlag('kube-controller-manager', 'one of the controllers'))
+    .addOption(passedFlag('kube-scheduler', 'one of the scheduler'))
+    .option('--no-install', 'fail when packages are missing instead of installing them')
+    .option('--detach', 'return once the cluster is ready')
+    .addOption(new Option('--in-background').hideHelp())
+    .action(async (options: UpOptions & { readonly detach?: boolean; readonly inBackground?: boolean }) => {
+      const { runUp } = await import('../cluster/long-running.ts');
+      const { detach, inBackground } = options;
+      exit(await runUp(options, { machine: thisMachine(), detach, inBackground }));
+    });
+}
+
+function addDown(program: Command): void {
+  addDataDir(program.command('down'))
+    .description('stop the cluster and its Pods; data stays')
+    .option('--purge', 'remove the data too')
+    .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
+      const { takeDown } = await import('../cluster/down.ts');
+      const root = folder(options);
+      const result = await takeDown(root, { clock, machine: thisMachine(), purge: options.purge === true });
+      if (result === 'nothing there') print(`There is no cluster at ${root}.`);
+      else if (result === 'removed') print(`Stopped; ${root} is removed.`);
+      else print('Stopped. The data stays: coracle up starts it again.');
+    });
+}
+
+function addStatus(program: Command, exit: Exit): void {
+  addDataDir(program.command('status'))
+    .description('what runs; the exit status is 1 when the cluster does not')
+    .action(async (options: DataDirOption) => {
+      const { clusterStatus } = await import('../cluster/status.ts');
+      const cluster = await clusterStatus(folder(options), { clock });
+      print(clusterTable(cluster));
+      if (!cluster.isRunning) exit(1);
+    });
+}
+
+function addImage(program: Command): void {
+  const image = program.command('image').description("the node's images");
+  addDataDir(image.command('load'))
+    .argument('<file>', 'an OCI or docker archive; - for standard input')
+    .description('bring in images from an archive')
+    .action(async (file: string, options: DataDirOption) => {
+      const { loadImages } = await import('../cluster/images.ts');
+      const names = await loadImages(layOut(folder(options)), file, { machine: thisMachine(), clock });
+      for (const name of names) print(`loaded ${name}`);
+    });
+  addDataDir(image.command('ls'))
+    .description('list the images')
+    .action(async (options: DataDirOption) => {
+      const { listImages } = await import('../cluster/images.ts');
+      print(imageTable(await listImages(layOut(folder(options)), { clock })));
+    });
 }
 
 /** May be given again and again. */

@@ -84,11 +84,12 @@ export interface ComposedApiServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   readonly enableAdmission?: readonly string[] | undefined;
   readonly disableAdmission?: readonly string[] | undefined;
+  /** `--admission-control-config-file`, by plugin. */
+  readonly admissionConfigurations?: ReadonlyMap<string, unknown> | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
   readonly inFlight?: InFlightLimits | undefined;
   /** Its owner's to close. */
   readonly auditor?: Auditor | undefined;
-  /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
   /** `--enable-priority-and-fairness`; default true. */
   readonly priorityAndFairness?: boolean | undefined;
   /** `--request-timeout`: how long a request may take, its body's arrival included. Default 60 s. */
@@ -214,7 +215,7 @@ type RunningOptions = ComposedApiServerOptions & {
   readonly externalAddress: string;
 };
 
-/** What a cluster's first second goes without. */
+/** What a cluster's first second goes without: the issuer's pages, debug pages, aggregation, priority and fairness. */
 function startLater(server: ApiServer, options: RunningOptions): void {
   const { clock, log, signal, bootstrap, profiling = true, flags } = options;
   const started = { startedMs: clock.now(), startedMonotonicMs: clock.monotonic() };
@@ -232,7 +233,7 @@ function startLater(server: ApiServer, options: RunningOptions): void {
     if (options.priorityAndFairness ?? true) await startFlowControl(server, options);
   };
   start().catch((error: unknown) => {
-    if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
+    if (!signal.aborted) log.error('what follows the start could not be started', { error: String(error) });
   });
 }
 
@@ -283,17 +284,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
-    hooks: (client) => {
-      const { serviceCidrs, nodePortRange } = options;
-      let allocator: Promise<ServiceAllocator> | undefined;
-      const allocatorOnce = () => {
-        allocator ??= import('../apiserver/services/service-allocator.ts').then(
-          (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
-        );
-        return allocator;
-      };
-      return new Map([['services', serviceHooks(allocatorOnce)]]);
-    },
+    hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
       const authentication = createAuthentication({
@@ -318,6 +309,7 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         // Kubelets must not reach beyond their own Node and Pods.
         enable: ['NodeRestriction', ...(options.enableAdmission ?? [])],
         disable: options.disableAdmission,
+        configurations: options.admissionConfigurations,
         tolerations: options.tolerations,
       });
       const handlers = reviewHandlers({
@@ -345,6 +337,17 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
       };
     },
   });
+}
+
+function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange } = options;
+  let allocator: Promise<ServiceAllocator> | undefined;
+  return () => {
+    allocator ??= import('../apiserver/services/service-allocator.ts').then(
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+    );
+    return allocator;
+  };
 }
 
 function clientTrust({ clientCaPem, requestHeader }: ApiServerTrust): ClientTrust {

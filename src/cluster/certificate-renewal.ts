@@ -19,20 +19,20 @@ export const lookAtFilesMs = 3_600_000;
 const usualEveryMs = 12 * 3_600_000;
 
 /**
- * Calls `taken` with what `current` gives whenever that has changed since the last look. Both may throw. Resolves when the signal is
- * aborted.
+ * Calls `taken` with what `current` gives whenever that has changed since the last look. Both may throw, but not the first
+ * look. Resolves when the signal is aborted.
  */
 export async function followRenewals<T>(
-  current: () => T,
+  current: () => T | Promise<T>,
   taken: (renewed: T) => void,
   { clock, log, signal, everyMs = usualEveryMs }: RenewalOptions,
 ): Promise<void> {
-  let known = JSON.stringify(current());
+  let known = JSON.stringify(await current());
   while (!signal.aborted) {
     await sleep(clock, everyMs, signal).catch(() => {});
     if (signal.aborted) return;
     try {
-      const renewed = current();
+      const renewed = await current();
       const text = JSON.stringify(renewed);
       if (text === known) continue;
       taken(renewed);

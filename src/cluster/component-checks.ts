@@ -9,10 +9,15 @@ import type { Components } from './components.ts';
 const ports = { scheduler: 10259, 'controller-manager': 10257 } as const;
 const timeoutMs = 20_000;
 
-export function inProcessChecks(components: Components): readonly ComponentCheck[] {
-  return Object.keys(ports).map((name) => ({
+/** `elsewhere` is asked about those that this process does not run. */
+export function inProcessChecks(
+  components: Pick<Components, 'isStarted' | 'problemOf'>,
+  elsewhere: readonly ComponentCheck[],
+): readonly ComponentCheck[] {
+  return elsewhere.map(({ name, check }) => ({
     name,
     async check() {
+      if (!components.isStarted(`kube-${name}`)) return check();
       const problem = components.problemOf(`kube-${name}`);
       return problem === undefined ? { healthy: true, message: 'ok' } : { healthy: false, message: problem };
     },

@@ -18,6 +18,7 @@ export class Components {
   readonly #log: Log;
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  readonly #names = new Set<string>();
   readonly #problems = new Map<string, string>();
   readonly #onProblems: (problems: ReadonlyMap<string, string>) => void;
 
@@ -26,6 +27,11 @@ export class Components {
     this.#clock = clock;
     this.#log = log;
     this.#onProblems = onProblems;
+  }
+
+  /** Whether `run` was called for it. */
+  isStarted(name: string): boolean {
+    return this.#names.has(name);
   }
 
   /** Why a component does not run, or did not a moment ago; undefined when it does. */
@@ -40,6 +46,7 @@ export class Components {
 
   /** `start` is called again after a failure; the signal it gets is aborted when its run is over. */
   run(name: string, start: (signal: AbortSignal) => Promise<void>): void {
+    this.#names.add(name);
     const running = this.#supervise(name, start).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }

@@ -11,6 +11,7 @@ import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
 import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
 import type { ControllerManagerOptions } from '../controllers/options.ts';
+import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
@@ -18,7 +19,7 @@ import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
-import { inProcessChecks } from './component-checks.ts';
+import { inProcessChecks, localPortChecks } from './component-checks.ts';
 import { Components } from './components.ts';
 
 export interface ControlPlaneOptions
@@ -125,22 +126,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     ...options,
     ...options.apiServer,
     headStartMs,
-    components: inProcessChecks(components),
-    kubelet: {
-      credentials: () => {
-        const { certificatePem: certificate, keyPem: key } = pki.client(...kubeletClient);
-        return { certificate, key };
-      },
-      authority: () => pki.authority.certificatePem,
-      // Addresses first: names of nodes need not be known to any name server.
-      preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
-    },
-    aggregation: {
-      credentials: () => {
-        const { certificatePem: certificate, keyPem: key } = pki.frontProxyClient(frontProxyClient);
-        return { certificate, key };
-      },
-    },
+    components: inProcessChecks(components, localPortChecks(clock)),
+    ...backendsOf(pki),
     trust: {
       clientCaPem: pki.authority.certificatePem,
       serving: serving(),
@@ -196,6 +183,20 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       await components.stop();
       await apiServer.close();
     },
+  };
+}
+
+/** As whom the API server calls kubelets and other servers, and whom it believes there. */
+function backendsOf(pki: ClusterPki): Pick<ComposedApiServerOptions, 'kubelet' | 'aggregation'> {
+  const credentials = ({ certificatePem: certificate, keyPem: key }: CertifiedKey) => ({ certificate, key });
+  return {
+    kubelet: {
+      credentials: () => credentials(pki.client(...kubeletClient)),
+      authority: () => pki.authority.certificatePem,
+      // Addresses first: names of nodes need not be known to any name server.
+      preferredAddressTypes: ['InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS', 'Hostname'],
+    },
+    aggregation: { credentials: () => credentials(pki.frontProxyClient(frontProxyClient)) },
   };
 }
 

@@ -1,10 +1,14 @@
 /**
  * One node with containers per network namespace: kernel tables, forwarding rules and Pods' addresses have no owner's name, so a second
  * one would take the first one's away. The node's process holds an abstract socket, which belongs to the network namespace and ends
- * with the process however it ends, and tells whoever connects which data directory it works for.
+ * with the process however it ends, and tells whoever connects which data directory it works for. A runtime that outlived its node, with
+its Pods in this network, is known by the configuration that it was started with.
  */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
+import { resolve } from 'node:path';
 import { CommandError } from './command-error.ts';
+import { rootOfRuntime } from './private-containerd.ts';
 
 const nodeAddress = '\0coracle-node';
 
@@ -19,10 +23,32 @@ export async function claimNetwork(root: string, address = nodeAddress): Promise
   }
 }
 
-/** Throws when a node of another data directory runs in this network namespace. */
+/** Throws when a node of another data directory, or what is left of one, runs in this network namespace. */
 export async function checkNetworkFree(root: string, address = nodeAddress): Promise<void> {
   const holder = await networkHolder(address);
   if (holder !== undefined && holder !== root) throw taken(holder);
+  const left = rootsOfRuntimes().find((other) => other !== resolve(root));
+  if (left === undefined) return;
+  throw new CommandError(
+    `containers of another cluster, whose node has ended, are still on this machine's network: those of ${left}.`,
+    `Stop them (coracle down --data-dir ${left}), start this cluster in a network namespace of its own, or use --runtime simulated.`,
+  );
+}
+
+/** The data directories whose private containerd runs in this network namespace. */
+function rootsOfRuntimes(): string[] {
+  const own = readlinkSync('/proc/self/ns/net');
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const root = rootOfRuntime(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'));
+        return root !== undefined && readlinkSync(`/proc/${pid}/ns/net`) === own ? [root] : [];
+      } catch {
+        // It has ended meanwhile, or is somebody else's.
+        return [];
+      }
+    });
 }
 
 function taken(holder: string): CommandError {

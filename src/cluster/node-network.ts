@@ -1,7 +1,7 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
 import { type Node, nodes, services } from '../api/gen/core-v1.ts';
-import { type Clock, sleep } from '../base/clock.ts';
+import { sleep } from '../base/clock.ts';
 import { runDns } from '../dns/dns.ts';
 import { nftKernel } from '../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../proxy/proxy.ts';
@@ -18,6 +18,7 @@ import {
   masquerade,
   writePodNetwork,
 } from './pod-network.ts';
+import { podRules } from './pod-rules.ts';
 import { findProgram, type Machine } from './requirements.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
@@ -53,45 +54,24 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
   }
   noteAbsentTables(nftProgram(machine), absentTablesFile(directory));
   const informer = informers.of(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
-  let podCidrs: readonly string[] = [];
-  let changed = Promise.withResolvers<void>();
-  const take = (node: Node) => {
-    const given = node.spec?.podCIDRs ?? [];
-    if (node.metadata.name !== config.nodeName || given.length === 0 || String(podCidrs) === String(given)) return;
-    podCidrs = given;
-    changed.resolve();
+  const rules = podRules({
+    async write(podCidrs) {
+      enableForwarding(podCidrs);
+      acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
+      await masquerade(kernel, podCidrs, config.clusterCidrs);
+      const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
+      log.info('Pods of this node get addresses', { podCidrs, written });
+    },
+    areThere: (podCidrs) => isMasquerading(kernel, podCidrs),
+    clock,
+    log,
+    signal,
+  });
+  const take = ({ metadata, spec }: Node) => {
+    if (metadata.name === config.nodeName && spec?.podCIDRs?.length) rules.take(spec.podCIDRs);
   };
   informer.onChange({ added: take, updated: take, deleted() {} });
-  signal.addEventListener('abort', () => changed.resolve(), { once: true });
-  await changed.promise;
-  while (!signal.aborted) {
-    changed = Promise.withResolvers<void>();
-    enableForwarding(podCidrs);
-    acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
-    await masquerade(kernel, podCidrs, config.clusterCidrs);
-    const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
-    log.info('Pods of this node get addresses', { podCidrs, written });
-    if (await isLost(kernel, podCidrs, { clock, changed: changed.promise }))
-      log.warn('the rules of the Pods´ network were flushed by somebody else; writing them anew');
-  }
-}
-
-const lookMs = 30_000;
-
-/** Resolves with true once the rules are gone, with false once `changed` has resolved. */
-async function isLost(
-  kernel: Kernel,
-  podCidrs: readonly string[],
-  { clock, changed }: { readonly clock: Clock; readonly changed: Promise<void> },
-): Promise<boolean> {
-  for (;;) {
-    const pause = Promise.withResolvers<'look'>();
-    const timer = clock.after(lookMs, () => pause.resolve('look'));
-    const next = await Promise.race([pause.promise, changed]);
-    timer.cancel();
-    if (next !== 'look') return false;
-    if (!(await isMasquerading(kernel, podCidrs))) return true;
-  }
+  await rules.run();
 }
 
 export function runNodeProxy(

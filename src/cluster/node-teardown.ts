@@ -10,6 +10,7 @@ import { type Clock, withTimeout } from '../base/clock.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 import { type ContainerRuntime, runtimeAnnotations, runtimeLabels } from '../kubelet/runtime/runtime.ts';
 import { removeTables } from '../proxy/proxy.ts';
+import { forgetPodNetworks } from './cni-results.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
@@ -46,6 +47,7 @@ export async function tearDownNode(directory: DataDirectory, options: TearDownOp
     await killLeftovers(directory, clock);
     await removeKernelTables(directory, options);
     removeNetwork(directory, config, options);
+    forgetPodNetworks(directory.root);
     unmountBelow([directory.root, directory.state]);
     removeCgroups(basename(directory.state));
   }

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
 import { pauseImageReference } from '../kubelet/images/pause-image.ts';
 import { CommandError } from './command-error.ts';
@@ -53,7 +53,7 @@ export async function startPrivateContainerd(
       'containerd is not installed on this machine.',
       'Run coracle up without --no-install, or use --runtime simulated.',
     );
-  const configFile = join(directory.node, 'containerd.toml');
+  const configFile = join(directory.node, configFileName);
   writeFileSync(configFile, containerdConfig(directory, socket));
   rotate(logFile);
   const identity = startDetached(directory.run, 'containerd', {
@@ -63,6 +63,15 @@ export async function startPrivateContainerd(
     logFile,
   });
   return answering(identity, { socket, logFile, clock });
+}
+
+const configFileName = 'containerd.toml';
+
+/** The data directory of a process with this command line; undefined when it is no containerd of ours. */
+export function rootOfRuntime([command = '', option, file = '']: readonly string[]): string | undefined {
+  const isOurs =
+    basename(command) === 'containerd' && option === '--config' && file.endsWith(`/node/${configFileName}`);
+  return isOurs ? dirname(dirname(file)) : undefined;
 }
 
 const answerTimeoutMs = 20_000;

@@ -462,38 +462,45 @@ describe('a node that loses its parts', { skip: missing }, () => {
       podLogsDirectory: join(directory, 'logs'),
       containerLogsDirectory: '',
       cgroupRoot,
+      // How soon the kubelet tells that its runtime has gone.
+      nodeStatusUpdateFrequencyMs: 500,
     };
     const host = linuxHost({ clock: systemClock, random: harness.random, log: harness.log, configuration });
     const launch = async () => {
       const { stop, context } = harness.context();
       const kubelet = await startKubelet(context, { nodeName: node, runtime, host, configuration });
       await until(async () => kubelet.isReady);
-      return async () => {
+      const kill = async () => {
         stop.abort(new Error('killed'));
         await kubelet.done;
       };
+      return { kubelet, kill };
     };
     const state = async () => (await getPod(harness.client, 'web'))?.status?.containerStatuses?.[0];
     try {
       await containerd.importImage(busyboxImageArchive(image));
-      let kill = await launch();
-      await harness.client.create(pods, testPod('web', node, { containers: [forever()] }));
+      let { kubelet, kill } = await launch();
+      await harness.client.create(pods, testPod('web', node, { containers: [forever(': survives the kubelet')] }));
       await until(async () => (await state())?.ready === true);
       const first = await state();
       await kill();
       await containerd.kill();
-      const process = execFileSync('pgrep', ['-f', 'while true; do sleep 0.1'], { encoding: 'utf8' }).trim();
+      const process = execFileSync('pgrep', ['-f', ': survives the kubelet'], { encoding: 'utf8' }).trim();
       assert.notEqual(process, '', 'the container itself goes on');
       await containerd.restart();
-      kill = await launch();
-      await sleep(systemClock, 1500);
+      ({ kubelet, kill } = await launch());
+      // Once a Pod that came later runs, the kubelet has seen the other one too.
+      await harness.client.create(pods, testPod('later', node, { containers: [forever()] }));
+      await until(async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true);
       assert.equal((await state())?.containerID, first?.containerID);
       assert.equal((await state())?.restartCount, 0);
       await containerd.kill();
-      await sleep(systemClock, 1500);
+      await until(async () => !kubelet.isReady);
       await containerd.restart();
-      await harness.client.delete(pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 5 });
-      await until(async () => (await getPod(harness.client, 'web')) === undefined);
+      for (const name of ['web', 'later']) {
+        await harness.client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 5 });
+        await until(async () => (await getPod(harness.client, name)) === undefined);
+      }
       assert.deepEqual(await runtime.listContainers(), []);
       await kill();
     } finally {

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '../base/clock.ts';
+import { forgetPodNetworks } from '../cluster/cni-results.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 
@@ -83,6 +84,7 @@ export async function startContainerd(): Promise<TestContainerd> {
       await removeContainers(ctr);
       await end(daemon, 'SIGTERM');
       await endLeftovers(directory);
+      forgetPodNetworks(directory);
       await unmountBelow(directory);
       await removeCgroups(cgroupRoot);
       await run('ip', ['link', 'delete', bridge]).catch(() => undefined);

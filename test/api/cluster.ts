@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type KeyFiles, keysInMemory } from '../../src/cluster/cluster-pki.ts';
-import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane.ts';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../src/cluster/control-plane.ts';
 import { type CertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { bufferCodec, openLmdbStore } from '../../src/storage/lmdb/lmdb-store.ts';
@@ -31,6 +31,8 @@ export interface OpenClusterOptions {
   readonly requestTimeoutMs?: number;
   readonly port?: number;
   readonly log?: Log;
+  /** What the server is to do beyond that. */
+  readonly apiServer?: ControlPlaneOptions['apiServer'];
 }
 
 export interface OpenCluster {
@@ -72,6 +74,7 @@ export async function openCluster(options: OpenClusterOptions = {}): Promise<Ope
     keyFiles: data.keyFiles,
     log,
     listen: [{ host: '127.0.0.1', port }],
+    apiServer: options.apiServer,
     serviceCidrs: ['10.96.0.0/16'],
     clusterCidrs: ['10.244.0.0/16'],
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),

@@ -106,12 +106,18 @@ for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
       await undefine(client, defined);
     });
 
-    it('have no protobuf and no strategic merge', async () => {
+    it('have no protobuf and no strategic merge, but their metadata have', async () => {
       const defined = await define(client);
       const { group, resource } = defined.type();
       const path = `/apis/${group}/v1/${resource}`;
-      const accept = 'application/vnd.kubernetes.protobuf';
-      assert.equal((await refusal(client.raw({ method: 'GET', path, accept }))).code, 406);
+      const protobuf = 'application/vnd.kubernetes.protobuf';
+      assert.equal((await refusal(client.raw({ method: 'GET', path, accept: protobuf }))).code, 406);
+      const written = await refusal(client.raw({ method: 'POST', path, contentType: protobuf, body: {} }));
+      assert.equal(written.code, 400);
+      await client.create(defined.type(), { metadata: { name: 'a' } });
+      const accept = `${protobuf};as=PartialObjectMetadata;v=v1;g=meta.k8s.io`;
+      const metadata = (await client.raw({ method: 'GET', path: `${path}/a`, accept })) as Uint8Array;
+      assert.match(Buffer.from(metadata).toString('latin1'), /^k8s\0.*PartialObjectMetadata/s);
       const patch = client.patch(defined.type(), { name: 'a' }, { type: 'strategic', body: {} });
       assert.equal((await refusal(patch)).code, 415);
       await undefine(client, defined);

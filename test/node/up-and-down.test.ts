@@ -93,6 +93,10 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.match(run('ip', '-o', 'link'), /veth/);
   });
 
+  it('tells its health where kubelets do', () => {
+    assert.equal(run('curl', '-s', '-m', '5', 'http://127.0.0.1:10248/healthz'), 'ok');
+  });
+
   it('starts its runtime again when that dies, and the Pods live on', async () => {
     const before = pidOf('containerd');
     kill('containerd');
@@ -141,6 +145,16 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.equal(shims().length, containers);
     coracle('up', '--detach');
     assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
+  });
+
+  it('keeps others off its network while its runtime runs, though all else was killed', () => {
+    for (const name of ['control-plane', 'node']) kill(name);
+    const other = join(folder, 'other');
+    assert.throws(
+      () => run('./coracle', 'up', '--detach', '--no-install', '--data-dir', other),
+      ({ stderr }) => stderr.includes(`are still on this machine's network: those of ${directory.root}.`),
+    );
+    coracle('up', '--detach');
   });
 
   it('is gone after down, though all its processes were killed before', () => {

@@ -4,13 +4,17 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loaderFrom } from '../../base/load-on-use.ts';
 import { roleEscalation } from '../authorization/role-escalation.ts';
 import type { RuleResolver } from '../authorization/rule-resolver.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './chain.ts';
 import type { CreatePlugin, PluginContext } from './plugin-context.ts';
-import { alwaysAdmit, alwaysDenyRequests } from './plugins/always.ts';
-import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+  clusterTrustBundleAttest,
+} from './plugins/certificates.ts';
 import {
   type DefaultTolerationOptions,
   defaultTolerationSeconds,
@@ -22,7 +26,12 @@ import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { defaultIngressClass, denyServiceExternalIPs } from './plugins/network.ts';
 import { nodeRestriction } from './plugins/node-restriction.ts';
 import { ownerReferencesPermissionEnforcement } from './plugins/owner-references.ts';
-import { alwaysPullImages, limitPodHardAntiAffinityTopology, podTopologyLabels } from './plugins/pod-rules.ts';
+import {
+  alwaysPullImages,
+  limitPodHardAntiAffinityTopology,
+  podResizeValidator,
+  podTopologyLabels,
+} from './plugins/pod-rules.ts';
 import { podSecurity } from './plugins/pod-security.ts';
 import { priority } from './plugins/priority.ts';
 import { resourceQuota } from './plugins/resource-quota.ts';
@@ -41,8 +50,8 @@ export interface AdmissionOptions {
   /** `--disable-admission-plugins`. */
   readonly disable?: readonly string[] | undefined;
   readonly tolerations?: DefaultTolerationOptions | undefined;
-  /** Plugins that others bring, by upstream's name: webhooks, policies. */
-  readonly additional?: Readonly<Record<string, CreatePlugin>> | undefined;
+  /** What `--admission-control-config-file` says, by plugin. */
+  readonly configurations?: ReadonlyMap<string, unknown> | undefined;
 }
 
 /** Throws when a name is not known, is both enabled and disabled, or is off by a gate. */
@@ -61,18 +70,18 @@ export function createAdmission(options: AdmissionOptions): AdmissionChain {
   const both = enable.filter((name) => disable.includes(name));
   if (both.length > 0)
     throw new Error(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`);
-  const known = { ...plugins(options), ...options.additional };
+  const known = plugins(options);
   const enabled = order.filter(
     (name) => (defaultEnabled.includes(name) || enable.includes(name)) && !disable.includes(name),
   );
-  const created = enabled.flatMap((name) => known[name]?.(context) ?? []);
+  const created = enabled.flatMap((name) => known[name]?.(context, options.configurations?.get(name)) ?? []);
   chain = new AdmissionChain([roleEscalation({ authorizer: context.authorizer, resolver: ruleResolver }), ...created]);
   return chain;
 }
 
 function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugin>> {
   return {
-    AlwaysAdmit: constant(alwaysAdmit),
+    AlwaysAdmit: onDemand('always.ts', 'alwaysAdmit'),
     NamespaceAutoProvision: namespaceAutoProvision,
     NamespaceLifecycle: namespaceLifecycle,
     NamespaceExists: namespaceExists,
@@ -82,9 +91,13 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
     AlwaysPullImages: alwaysPullImages,
+    ImagePolicyWebhook: onDemand('image-policy-webhook.ts', 'imagePolicyWebhook'),
     PodSecurity: podSecurity,
+    PodNodeSelector: onDemand('pod-node-selector.ts', 'podNodeSelector'),
     Priority: priority,
     DefaultTolerationSeconds: () => defaultTolerationSeconds(options.tolerations),
+    PodTolerationRestriction: onDemand('pod-toleration-restriction.ts', 'podTolerationRestriction'),
+    EventRateLimit: onDemand('event-rate-limit.ts', 'eventRateLimit'),
     ExtendedResourceToleration: extendedResourceToleration,
     DefaultStorageClass: defaultStorageClass,
     StorageObjectInUseProtection: storageObjectInUseProtection,
@@ -93,21 +106,26 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     RuntimeClass: runtimeClass,
     CertificateApproval: certificateApproval,
     CertificateSigning: certificateSigning,
+    ClusterTrustBundleAttest: clusterTrustBundleAttest,
     CertificateSubjectRestriction: certificateSubjectRestriction,
     DefaultIngressClass: defaultIngressClass,
     DenyServiceExternalIPs: denyServiceExternalIPs,
     PodTopologyLabels: podTopologyLabels,
+    PodResizeValidator: podResizeValidator,
     MutatingAdmissionPolicy: mutatingAdmissionPolicy,
     MutatingAdmissionWebhook: mutatingAdmissionWebhook,
     ValidatingAdmissionPolicy: validatingAdmissionPolicy,
     ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
-    AlwaysDeny: constant(alwaysDenyRequests),
+    AlwaysDeny: onDemand('always.ts', 'alwaysDenyRequests'),
   };
 }
 
-function constant(plugin: AdmissionPlugin): CreatePlugin {
-  return () => plugin;
+const load = loaderFrom(import.meta.url);
+
+/** Those that few servers use are loaded where they are. */
+function onDemand(file: string, name: string): CreatePlugin {
+  return (context, configuration) => load<CreatePlugin>(`plugins/${file}`, name)(context, configuration);
 }
 
 function admissionTable(): { readonly order: readonly string[]; readonly defaultEnabled: readonly string[] } {

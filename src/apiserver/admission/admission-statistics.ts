@@ -1,5 +1,7 @@
 /** What admission takes, by plugin and by step, for `/metrics`. */
+
 import { HistogramCounts, histogramFamily, type Labels } from '../metrics/families.ts';
+import type { ExtensionStatistics } from './extension-statistics.ts';
 
 export type AdmissionStep = 'admit' | 'validate';
 
@@ -53,6 +55,7 @@ export class AdmissionStatistics {
   readonly #plugins = new Durations(buckets);
   readonly #steps = new Durations(buckets);
   readonly #webhooks = new Durations(webhookBuckets);
+  #extensions: ExtensionStatistics | undefined;
 
   plugin(name: string, outcome: Outcome, seconds: number): void {
     this.#plugins.add(name, outcome, seconds);
@@ -64,6 +67,12 @@ export class AdmissionStatistics {
 
   webhook(name: string, outcome: Outcome, seconds: number): void {
     this.#webhooks.add(name, outcome, seconds);
+  }
+
+  /** What only webhooks and policies have: made when the first of them is met. */
+  extensions(make: () => ExtensionStatistics): ExtensionStatistics {
+    this.#extensions ??= make();
+    return this.#extensions;
   }
 
   families(): readonly string[] {
@@ -81,6 +90,7 @@ export class AdmissionStatistics {
         'apiserver_admission_webhook_admission_duration_seconds',
         `Admission webhook latency histogram in seconds, ${about}`,
       ),
+      ...(this.#extensions?.families() ?? []),
     ];
   }
 }

@@ -31,7 +31,8 @@ export interface PluginContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type CreatePlugin = (context: PluginContext) => AdmissionPlugin;
+/** `configuration`: the plugin's part of `--admission-control-config-file`, as it was read. A plugin that cannot make sense of it throws. */
+export type CreatePlugin = (context: PluginContext, configuration?: unknown) => AdmissionPlugin;
 
 /** Upstream waits as long for its caches before it refuses. */
 const readyTimeoutMs = 10_000;

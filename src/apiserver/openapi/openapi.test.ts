@@ -56,6 +56,26 @@ function resolve(document: Json, ref: string): unknown {
     .reduce<Json | undefined>((value, key) => value?.[key], document);
 }
 
+describe('a picture after another', () => {
+  it('keeps the documents of what has stayed the same, and makes the others anew', () => {
+    const before = new OpenApi({ resources: [...builtin, widgets], version: 'v1.36.2' });
+    before.v3Index();
+    const schema = { ...widgets.schema, description: 'A better widget.' };
+    const after = new OpenApi({
+      resources: [...builtin, { ...widgets, schema }],
+      version: 'v1.36.2',
+      previous: before,
+    });
+    assert.equal(after.v3('api/v1'), before.v3('api/v1'));
+    assert.equal(after.v3('apis/apps'), before.v3('apis/apps'));
+    assert.notEqual(after.v3('apis/example.com/v1')?.etag, before.v3('apis/example.com/v1')?.etag);
+    const fresh = new OpenApi({ resources: [...builtin, { ...widgets, schema }], version: 'v1.36.2' });
+    assert.equal(after.v3Index().etag, fresh.v3Index().etag);
+    const without = new OpenApi({ resources: builtin, version: 'v1.36.2', previous: after });
+    assert.equal(without.v3('apis/example.com/v1'), undefined);
+  });
+});
+
 describe('OpenAPI version 3', () => {
   const core = read(openApi.v3('api/v1'));
   const apps = read(openApi.v3('apis/apps/v1'));

@@ -3,8 +3,8 @@
  * version 2 with everything in one (`/openapi/v2`), also in protobuf. kubectl takes from them what `explain` says, whether a server
  * knows a parameter, and how lists merge.
  *
- * An `OpenApi` is an immutable picture of the resources served at one moment; when they change, make a new one. Documents are made
- * when first asked for, and carry an ETag of their content.
+ * An `OpenApi` is an immutable picture of the resources served at one moment; when they change, make a new one, which takes over from the
+ * last what has stayed the same. Documents are made when first asked for, and carry an ETag of their content.
  */
 import { createHash } from 'node:crypto';
 import { builtinSchema } from '../../api/schema.ts';
@@ -25,6 +25,8 @@ export interface OpenApiInput {
   readonly version: string;
   /** Of servers behind this one. */
   readonly remote?: RemoteOpenApi | undefined;
+  /** The picture before this one, if there was one. */
+  readonly previous?: OpenApi | undefined;
 }
 
 export interface OpenApiDocument {
@@ -44,8 +46,9 @@ export class OpenApi {
   readonly #remote: RemoteOpenApi | undefined;
   readonly #byGroupVersion = new Map<string, DocumentedResource[]>();
   readonly #memo = new Map<string, OpenApiDocument>();
+  #names: readonly string[] | undefined;
 
-  constructor({ resources, version, remote }: OpenApiInput) {
+  constructor({ resources, version, remote, previous }: OpenApiInput) {
     this.#version = version;
     this.#remote = remote;
     for (const resource of resources) {
@@ -53,6 +56,17 @@ export class OpenApi {
       const known = this.#byGroupVersion.get(root);
       if (known) known.push(resource);
       else this.#byGroupVersion.set(root, [resource]);
+    }
+    if (previous && previous.#version === version) this.#takeOver(previous);
+  }
+
+  /** Of version 3's documents, those that tell of the same resources. Hundreds of custom ones change one at a time. */
+  #takeOver(previous: OpenApi): void {
+    for (const name of this.v3Names()) {
+      const key = `v3/${name}`;
+      const document = previous.#memo.get(key);
+      const isSame = sameResources(previous.#byGroupVersion.get(name), this.#byGroupVersion.get(name));
+      if (document && isSame) this.#memo.set(key, document);
     }
   }
 
@@ -67,7 +81,12 @@ export class OpenApi {
   }
 
   /** The names of version 3's documents: `api/v1`, `apis/apps/v1`, `apis`, ... */
-  v3Names(): string[] {
+  v3Names(): readonly string[] {
+    this.#names ??= this.#listNames();
+    return this.#names;
+  }
+
+  #listNames(): readonly string[] {
     const versions = [...this.#byGroupVersion.keys()];
     const groups = versions
       .filter((root) => root.startsWith('apis/'))
@@ -91,8 +110,9 @@ export class OpenApi {
   }
 
   v3(name: string): OpenApiDocument | undefined {
-    if (!this.v3Names().includes(name)) return undefined;
-    return this.#once(`v3/${name}`, () => {
+    const key = `v3/${name}`;
+    if (!this.#memo.has(key) && !this.v3Names().includes(name)) return undefined;
+    return this.#once(key, () => {
       const resources = this.#byGroupVersion.get(name) ?? [];
       const schemas = new SchemaCollector(builtinSchema(), { dialect: 'v3', groupVersions: resources.slice(0, 1) });
       const paths = resources.length > 0 ? this.#operations(name, 'v3') : rootOperations(name);
@@ -138,6 +158,16 @@ export class OpenApi {
     }
     return document;
   }
+}
+
+/** Resources are the same when all their parts are the very same values. */
+function sameResources(a: readonly DocumentedResource[] = [], b: readonly DocumentedResource[] = []): boolean {
+  if (a.length !== b.length) return false;
+  return a.every((resource, index) => {
+    const other = new Map(Object.entries(b[index]!));
+    const parts = Object.entries(resource);
+    return parts.length === other.size && parts.every(([name, part]) => other.get(name) === part);
+  });
 }
 
 function rootOf({ group, version }: DocumentedResource): string {

@@ -69,6 +69,8 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
     try {
       const result = await store.put(key, value, { expected, ttlSeconds });
       if (!result.ok) return { ok: false, current: result.current && cache.entryOf(result.current) };
+      // What a webhook converts may come back from the store as something else than was sent there.
+      if (kind.source) await cache.fresh();
       const cached = cache.get(key);
       if (cached?.revision === result.revision) return { ok: true, entry: cached };
       const createRevision = result.previous?.createRevision ?? result.revision;

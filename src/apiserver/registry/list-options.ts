@@ -31,17 +31,21 @@ export function parseListOptions(target: ListTarget): ListOptions {
   const { info } = target;
   const { query } = target.request;
   const watch = info.verb === 'watch';
+  const resourceVersion = query.get('resourceVersion') ?? '';
   const initial = query.get('sendInitialEvents');
-  const match = query.get('resourceVersionMatch') ?? '';
+  const asked = query.get('resourceVersionMatch') ?? '';
+  // As upstream: a watch that begins with the state is one that asked for it, and is told where the state ends.
+  const fromState =
+    watch && asked === '' && initial === null && isTrue(query.get('watch')) && /^0?$/.test(resourceVersion);
   const options = {
     selection: selectionOf(target),
-    resourceVersion: query.get('resourceVersion') ?? '',
-    match: match as ListOptions['match'],
+    resourceVersion,
+    match: (fromState ? 'NotOlderThan' : asked) as ListOptions['match'],
     limit: integerOf(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
     timeoutSeconds: integerOf(query, 'timeoutSeconds'),
     allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')),
-    sendInitialEvents: initial === null ? undefined : isTrue(initial),
+    sendInitialEvents: initial === null ? fromState || undefined : isTrue(initial),
   };
   const errors = watch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);

@@ -206,6 +206,17 @@ function describeWatches(server: () => OpenServer): void {
     assert.deepEqual(events[1]!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
   });
 
+  test('a watch without a version that takes bookmarks is told where the state ends', async () => {
+    const { client } = server();
+    await client.create(configMaps, configMap('unversioned', 'a'));
+    const options = { namespace: 'unversioned', allowWatchBookmarks: true };
+    for (const resourceVersion of ['', '0']) {
+      const events = await collect(client, 2, { ...options, resourceVersion });
+      assert.deepEqual(told(events), ['ADDED a', 'BOOKMARK']);
+      assert.deepEqual(events[1]!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
+    }
+  });
+
   test('watchers of one object, of a namespace and of a node hear what concerns them', async () => {
     const { client } = server();
     const { resourceVersion } = await client.list(configMaps);

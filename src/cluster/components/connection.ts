@@ -8,6 +8,7 @@ import type { Client } from '../../client/client.ts';
 import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
 import { fileToken, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
 import { createClient } from '../../client/typed-client.ts';
+import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
 import { versions } from '../versions.ts';
 import type { ComponentEnvironment } from './component.ts';
@@ -25,17 +26,40 @@ export interface Connection extends AsyncDisposable {
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
+/** How often upstream's clients look at their certificate's files. */
+const lookEveryMs = 300_000;
+
+/** What lies in the files that say who one is may change: new connections show the newer. */
 export async function connect(
   name: string,
   flags: ConnectionFlags,
   environment: ComponentEnvironment,
 ): Promise<Connection> {
   const base = await optionsFor(flags, environment);
-  return connectionOf({
+  const options = {
     ...base,
     ...(flags.master ? { server: flags.master } : {}),
     userAgent: `${name}/${versions.kubernetes}`,
+  };
+  const transport = createHttpTransport(options);
+  const closing = new AbortController();
+  const { clock, log } = environment;
+  const current = async () => (await optionsFor(flags, environment)).tls ?? {};
+  const following = followRenewals(current, (tls) => transport.replaceTls(tls), {
+    clock,
+    log,
+    signal: closing.signal,
+    everyMs: lookEveryMs,
   });
+  return {
+    client: createClient(transport),
+    options,
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await following;
+      await transport.close();
+    },
+  };
 }
 
 export function connectionOf(options: HttpTransportOptions): Connection {

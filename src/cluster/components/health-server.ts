@@ -16,9 +16,14 @@ export interface HealthServerOptions {
 
 export const alwaysOk = () => ({ healthy: true, text: 'ok' });
 
-export async function startHealthServer(options: HealthServerOptions): Promise<AsyncDisposable> {
+export interface HealthServer extends AsyncDisposable {
+  /** For connections from now on. */
+  replaceCertificate(tls: { readonly certificate: string; readonly key: string }): void;
+}
+
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { host, port, paths, tls } = options;
-  if (port === 0) return { [Symbol.asyncDispose]: async () => {} };
+  if (port === 0) return { replaceCertificate() {}, [Symbol.asyncDispose]: async () => {} };
   const answer: RequestListener = (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const look = Object.hasOwn(paths, path) ? paths[path] : undefined;
@@ -33,7 +38,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<A
     });
     response.end(text);
   };
-  const server = tls ? createServer({ cert: tls.certificate, key: tls.key }, answer) : createPlainServer(answer);
+  const secure = tls && createServer({ cert: tls.certificate, key: tls.key }, answer);
+  const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
@@ -46,6 +52,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<A
     server.listen({ host, port }, () => resolve());
   });
   return {
+    replaceCertificate: ({ certificate, key }) => secure?.setSecureContext({ cert: certificate, key }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

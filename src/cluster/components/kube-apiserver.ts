@@ -15,11 +15,19 @@ import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, start
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
+import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
-import { readOptionalPem, readPem, servingCertificate } from './serving-certificate.ts';
+import {
+  followServingFiles,
+  type PemPair,
+  readOptionalPem,
+  readPem,
+  type ServingPair,
+  servingCertificate,
+} from './serving-certificate.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -41,7 +49,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'storage on etcd is not built yet.',
       'Leave --etcd-servers out: objects are then kept in --data-dir.',
     );
-  const place = placeFrom(given, environment);
+  const { certificate, ...place } = placeFrom(given, environment);
   await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const path = given.text('data-dir');
   environment.started();
@@ -52,6 +60,8 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const apiStore = await configured.storeOver(store);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
     configured.attach(server.server);
+    const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
+    void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -91,9 +101,10 @@ export async function configureApiServer(
   };
   const identity = await identityFrom(given, tokens, environment);
   const auditor = await auditorOf(given, environment);
+  const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
     async storeOver(store) {
       if (encryption.path === undefined) return { kind: 'bytes', store };
       const { encryptStore } = await import('./encryption.ts');
@@ -133,7 +144,10 @@ type Place = Pick<
   'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
 >;
 
-function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place {
+function placeFrom(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+): Place & { readonly certificate: ServingPair } {
   const bindAddress = given.text('bind-address') || '0.0.0.0';
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
   const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
@@ -143,8 +157,10 @@ function placeFrom(given: GivenFlags, environment: ComponentEnvironment): Place 
     given.text('kubelet-certificate-authority'),
   );
   const kubeletCredentials = kubeletClientFiles(given);
+  const certificate = certificateFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress });
   return {
-    trust: trustFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress }),
+    certificate,
+    trust: trustFrom(given, environment, certificate),
     listen: [{ host: bindAddress, port: given.number('secure-port') }],
     advertiseAddress,
     serviceCidrs,
@@ -176,6 +192,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
     disableAdmission: given.list('disable-admission-plugins'),
+    admissionConfigurations: admissionConfigurations(given.optionalText('admission-control-config-file')),
     tolerations: {
       notReadySeconds: given.number('default-not-ready-toleration-seconds'),
       unreachableSeconds: given.number('default-unreachable-toleration-seconds'),
@@ -214,19 +231,26 @@ function clientFiles(given: GivenFlags, [certificateFlag, keyFlag]: readonly [st
   });
 }
 
-function trustFrom(
-  given: GivenFlags,
-  environment: ComponentEnvironment,
-  addresses: { serviceCidrs: readonly string[]; advertiseAddress: string | undefined; bindAddress: string },
-): ApiServerTrust {
-  const { clock, log, machine } = environment;
-  const { certificate, key } = servingCertificate(
+interface Addresses {
+  readonly serviceCidrs: readonly string[];
+  readonly advertiseAddress: string | undefined;
+  readonly bindAddress: string;
+}
+
+function certificateFrom(given: GivenFlags, environment: ComponentEnvironment, addresses: Addresses): ServingPair {
+  return servingCertificate(
     {
       certFile: given.text('tls-cert-file'),
       keyFile: given.text('tls-private-key-file'),
       folder: given.text('cert-dir'),
       name: 'apiserver',
-      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', machine.nodeName],
+      dnsNames: [
+        'localhost',
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        environment.machine.nodeName,
+      ],
       ipAddresses: [
         ...new Set([
           '127.0.0.1',
@@ -237,6 +261,10 @@ function trustFrom(
     },
     environment,
   );
+}
+
+function trustFrom(given: GivenFlags, environment: ComponentEnvironment, serving: PemPair): ApiServerTrust {
+  const { clock, log } = environment;
   const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
   const apiAudiences = given.list('api-audiences');
   const keyFile = given.optionalText('service-account-signing-key-file');
@@ -253,7 +281,7 @@ function trustFrom(
   });
   return {
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
-    serving: { certificatePem: certificate, keyPem: key },
+    serving: { certificatePem: serving.certificate, keyPem: serving.key },
     tokens,
     issuers: [issuer, ...otherIssuers],
     ...(apiAudiences.length > 0 ? { apiAudiences } : {}),

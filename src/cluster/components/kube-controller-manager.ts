@@ -19,7 +19,7 @@ import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
 import { whileLeading } from './leader.ts';
-import { readOptionalPem, readPem } from './serving-certificate.ts';
+import { followServingFiles, readOptionalPem, readPem } from './serving-certificate.ts';
 
 const name = 'kube-controller-manager';
 
@@ -43,12 +43,13 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     environment,
   );
   environment.started();
-  await using _health = await startHealthServer({
+  await using health = await startHealthServer({
     host,
     port,
     tls,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
   });
+  void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new AsyncDisposableStack();
   const { clock, random, log } = environment;
   await whileLeading(connection.client, leader, environment, (signal) => {

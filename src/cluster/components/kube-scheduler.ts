@@ -9,7 +9,7 @@ import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { type LeaderSettings, whileLeading } from './leader.ts';
-import { servingCertificate } from './serving-certificate.ts';
+import { followServingFiles, servingCertificate } from './serving-certificate.ts';
 
 export const kubeScheduler: ComponentCommand = { name: 'kube-scheduler', flags, run };
 
@@ -19,7 +19,8 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
   environment.started();
   const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
-  await using _health = await startHealthServer({ host, port, tls, paths });
+  await using health = await startHealthServer({ host, port, tls, paths });
+  void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   const { clock, random, log } = environment;
   await whileLeading(connection.client, settings.leader, environment, (signal) =>
     runScheduler(componentContext({ client: connection.client, clock, random, log, signal }), settings.scheduler),

@@ -22,7 +22,7 @@ import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { readPem, servingCertificate } from './serving-certificate.ts';
+import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 
 export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags, run };
 
@@ -154,6 +154,7 @@ async function serve(
     enableDebuggingHandlers: server.debuggingHandlers,
     systemLogDirectory: '/var/log',
   });
+  void followServingFiles(tls, (pair) => listening.replaceCertificate(pair), environment);
   try {
     await running.done;
   } finally {

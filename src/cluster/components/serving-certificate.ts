@@ -1,8 +1,12 @@
-/** What a component serves HTTPS with: the certificate of its flags, or one it signs itself and keeps in its folder. */
+/**
+ * What a component serves HTTPS with: the certificate of its flags, or one it signs itself and keeps in its folder. Files that somebody
+ * renews are taken as they change.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCertificateAuthority, issueCertificate } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
+import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 
@@ -22,15 +26,35 @@ export interface PemPair {
   readonly key: string;
 }
 
-export function servingCertificate(flags: ServingCertificateFlags, environment: ComponentEnvironment): PemPair {
+export interface ServingPair extends PemPair {
+  /** As the files are now; throws when they cannot be read. */
+  readonly current: () => PemPair;
+}
+
+/** How often upstream's components look at their files. */
+const lookEveryMs = 60_000;
+
+/** Calls `taken` with what lies in the files whenever that has changed, until the component ends. */
+export function followServingFiles(
+  { current }: ServingPair,
+  taken: (pair: PemPair) => void,
+  { clock, log, signal }: Pick<ComponentEnvironment, 'clock' | 'log' | 'signal'>,
+): Promise<void> {
+  return followRenewals(current, taken, { clock, log, signal, everyMs: lookEveryMs });
+}
+
+export function servingCertificate(flags: ServingCertificateFlags, environment: ComponentEnvironment): ServingPair {
   if (flags.certFile !== '' && flags.keyFile !== '')
-    return {
+    return followed(() => ({
       certificate: readPem('--tls-cert-file', flags.certFile),
       key: readPem('--tls-private-key-file', flags.keyFile),
-    };
+    }));
   const files = { certificate: join(flags.folder, `${flags.name}.crt`), key: join(flags.folder, `${flags.name}.key`) };
   if (flags.folder !== '' && existsSync(files.certificate) && existsSync(files.key))
-    return { certificate: readFileSync(files.certificate, 'utf8'), key: readFileSync(files.key, 'utf8') };
+    return followed(() => ({
+      certificate: readFileSync(files.certificate, 'utf8'),
+      key: readFileSync(files.key, 'utf8'),
+    }));
   const { clock, random } = environment;
   const commonName = flags.dnsNames[0] ?? 'localhost';
   const authority = createCertificateAuthority({ commonName: `${commonName}-ca` }, { clock, random, keys: systemKeys });
@@ -46,7 +70,11 @@ export function servingCertificate(flags: ServingCertificateFlags, environment: 
     writeFileSync(files.key, pair.keyPem, { mode: 0o600 });
     writeFileSync(files.certificate, certificate);
   }
-  return { certificate, key: pair.keyPem };
+  return followed(() => ({ certificate, key: pair.keyPem }));
+}
+
+function followed(current: () => PemPair): ServingPair {
+  return { ...current(), current };
 }
 
 export function readPem(flag: string, path: string): string {

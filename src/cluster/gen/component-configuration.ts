@@ -250,6 +250,14 @@ export const configurationTypes: Readonly<Record<string, Readonly<Record<string,
     endpoint: {"kind":"string"},
     timeout: {"kind":"duration","default":"3s"},
   },
+  AdmissionConfiguration: {
+    plugins: {"kind":"object","type":"AdmissionPluginConfiguration","list":true},
+  },
+  AdmissionPluginConfiguration: {
+    name: {"kind":"string"},
+    path: {"kind":"string"},
+    configuration: {"kind":"rawExtension"},
+  },
   AuthenticationConfiguration: {
     jwt: {"kind":"object","type":"JWTAuthenticator","list":true},
     anonymous: {"kind":"object","type":"AnonymousAuthConfig"},

@@ -6,6 +6,7 @@ import { type ResourceClaimTemplate, resourceClaimTemplates } from '../../gen/re
 import type { KindBehaviour } from '../../kind.ts';
 import { validateImmutable } from '../../validation.ts';
 import { claimDefaults } from '../claim-defaults.ts';
+import { validateDeviceClaim } from '../claim-validation.ts';
 
 export const resourceClaimTemplateBehaviour: KindBehaviour<ResourceClaimTemplate> = {
   resource: resourceClaimTemplates,
@@ -13,6 +14,7 @@ export const resourceClaimTemplateBehaviour: KindBehaviour<ResourceClaimTemplate
   defaults(template) {
     claimDefaults(partOf(partOf(template, 'spec'), 'spec'));
   },
+  validate: ({ spec }) => validateDeviceClaim(path('spec', 'spec', 'devices'), spec.spec?.devices),
   validateUpdate: ({ spec }, previous) => validateImmutable(path('spec'), spec, previous.spec),
   columns: [nameColumn, ageColumn],
 };

@@ -7,6 +7,8 @@ import type { KindBehaviour } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
 import { validateImmutable } from '../../validation.ts';
 import { claimDefaults, resultDefaults } from '../claim-defaults.ts';
+import { validateClaimStatus } from '../claim-status-validation.ts';
+import { validateDeviceClaim } from '../claim-validation.ts';
 
 export const resourceClaimBehaviour: KindBehaviour<ResourceClaim> = {
   resource: resourceClaims,
@@ -15,6 +17,7 @@ export const resourceClaimBehaviour: KindBehaviour<ResourceClaim> = {
     claimDefaults(partOf(claim, 'spec'));
     resultDefaults(claim.status?.allocation?.devices?.results);
   },
+  validate: ({ spec }) => validateDeviceClaim(path('spec', 'devices'), spec.devices),
   validateUpdate: ({ spec }, previous): FieldError[] => validateImmutable(path('spec'), spec, previous.spec),
   subresources: {
     status: {
@@ -22,6 +25,7 @@ export const resourceClaimBehaviour: KindBehaviour<ResourceClaim> = {
         statusKeepsMetadata.prepareForUpdate?.(claim, previous, context);
         dropReleasedDevices(claim);
       },
+      validateUpdate: validateClaimStatus,
     },
   },
   columns: [

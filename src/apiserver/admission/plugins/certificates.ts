@@ -5,12 +5,14 @@
 
 import { semanticallyEqual } from '../../../api/equality.ts';
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
+import type { ClusterTrustBundle } from '../../../api/gen/certificates-v1beta1.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
+import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { messageOf } from '../../../apimachinery/status.ts';
 import { resourceAccess } from '../../authorization/access.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { UserInfo } from '../../request.ts';
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { certificateRequestSubject } from '../certificate-request.ts';
 import { handling, type PluginContext } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
@@ -68,6 +70,31 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
       throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
     },
   };
+}
+
+/** Who publishes trust anchors of a signer speaks for it. A change that says nothing new is let be. */
+export function clusterTrustBundleAttest({ authorizer }: PluginContext): AdmissionPlugin {
+  return {
+    name: 'ClusterTrustBundleAttest',
+    handles: handling(['CREATE', 'UPDATE'], group, 'clustertrustbundles'),
+    async validate(attributes) {
+      const { spec } = attributes.object as unknown as ClusterTrustBundle;
+      const { signerName } = spec;
+      if (!signerName || onlyGarbageCollection(attributes)) return;
+      if (await mayUseSigner(authorizer, attributes.user, { verb: 'attest', signerName })) return;
+      throw refusal(attributes, `user not permitted to attest for signerName ${quote(signerName)}`);
+    },
+  };
+}
+
+/** Owners and finalizers alone, or nothing at all. */
+function onlyGarbageCollection({ object, oldObject }: AdmissionAttributes): boolean {
+  if (!object || !oldObject) return false;
+  const rest = ({ metadata, ...fields }: KubeObject) => {
+    const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...others } = metadata;
+    return { ...fields, metadata: others };
+  };
+  return semanticallyEqual(rest(object as KubeObject), rest(oldObject));
 }
 
 /** A right is given for one signer, or for all of a domain by `example.com/*`. */

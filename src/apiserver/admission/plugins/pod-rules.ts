@@ -1,8 +1,9 @@
-/** Small plugins that look at Pods alone: AlwaysPullImages, LimitPodHardAntiAffinityTopology, PodTopologyLabels. */
+/** Small plugins that look at Pods alone: AlwaysPullImages, LimitPodHardAntiAffinityTopology, PodTopologyLabels, PodResizeValidator. */
 import { type Binding, nodes, type Pod } from '../../../api/gen/core-v1.ts';
 import { errorText, notSupported, path } from '../../../apimachinery/field-error.ts';
 import { aggregate } from '../../../apimachinery/go-text.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
+import { onFirstCall } from '../../../base/lazy-module.ts';
 import { allContainers } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { handling, isResource, type PluginContext, whenReady } from '../plugin-context.ts';
@@ -67,6 +68,15 @@ export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
         `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${wide.topologyKey} but only key kubernetes.io/hostname is allowed`,
       );
     },
+  };
+}
+
+/** A Pod that runs grows only to what its node has. Few are ever resized: the check is loaded for the first. */
+export function podResizeValidator(context: PluginContext): AdmissionPlugin {
+  return {
+    name: 'PodResizeValidator',
+    handles: handling(['UPDATE'], '', 'pods', ['resize']),
+    validate: onFirstCall(async () => (await import('./pod-resize.ts')).resizeCheck(context)),
   };
 }
 

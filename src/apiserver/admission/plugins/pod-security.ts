@@ -5,17 +5,24 @@
 
 import { semanticallyEqual } from '../../../api/equality.ts';
 import { type Namespace, namespaces, type Pod, pods } from '../../../api/gen/core-v1.ts';
+import { errorsText } from '../../../apimachinery/field-error.ts';
+import { quote } from '../../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { internalError, invalid, isNotFound } from '../../../apimachinery/status.ts';
 import { onFirstCall } from '../../../base/lazy-module.ts';
+import { loaderFrom } from '../../../base/load-on-use.ts';
 import type { Client } from '../../../client/client.ts';
 import { allContainers } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { isResource, type PluginContext } from '../plugin-context.ts';
+import type { PodSecuritySettings } from '../pod-security/configuration.ts';
 import type { PodLike } from '../pod-security/pod-view.ts';
 import {
+  asksFor,
+  isFullyPrivileged,
   isStricter,
   type LevelVersion,
+  modes,
   type Policy,
   policyOf,
   policyText,
@@ -66,15 +73,19 @@ const harmless: ReadonlySet<string> = new Set([
 
 const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 
-export function podSecurity(context: PluginContext): AdmissionPlugin {
+const prefix = 'pod-security.kubernetes.io/';
+const loadSibling = loaderFrom(import.meta.url);
+
+export function podSecurity(context: PluginContext, configuration?: unknown): AdmissionPlugin {
   const informer = context.informers.of(namespaces);
+  const settings = settingsOf(configuration);
 
   // What labels ask for, by the labels of the informer's objects, which never change.
   const policies = new WeakMap<object, Policy>();
   const policyBy = (labels: Readonly<Record<string, string>> = noLabels): Policy => {
     let policy = policies.get(labels);
     if (!policy) {
-      policy = policyOf(labels);
+      policy = policyOf(labels, settings?.defaults);
       policies.set(labels, policy);
     }
     return policy;
@@ -100,34 +111,85 @@ export function podSecurity(context: PluginContext): AdmissionPlugin {
     },
     async validate(attributes) {
       const { resource, object, oldObject, operation } = attributes;
-      if (isResource(resource, '', 'namespaces')) return checkNamespace(context.client, attributes);
+      if (isResource(resource, '', 'namespaces')) return checkNamespace(context.client, attributes, settings);
+      const exempt = exemptionOf(attributes, settings);
+      if (exempt) return attributes.annotate?.(`${prefix}exempt`, exempt);
       const isPod = isResource(resource, '', 'pods');
       if (isPod && operation === 'UPDATE' && !isSignificant(object as Pod, oldObject as Pod)) return;
       const pod = isPod
         ? (object as Pod)
         : templates[`${resource.resource}.${resource.group}`]?.(object as WorkloadLike);
       if (!pod) return;
+      if (settings?.exemptions.runtimeClasses.has(pod.spec?.runtimeClassName ?? ''))
+        return attributes.annotate?.(`${prefix}exempt`, 'runtimeClass');
       const policy = policyBy((await namespaceOf(attributes.namespace)).metadata.labels);
-      const found = isPod ? await violations(pod, policy.enforce) : undefined;
-      if (found !== undefined)
-        throw refusal(attributes, `violates PodSecurity "${policyText(policy.enforce)}": ${found}`);
-      const warned = await violations(pod, policy.warn);
-      if (warned !== undefined) attributes.warn(`would violate PodSecurity "${policyText(policy.warn)}": ${warned}`);
+      await evaluate(attributes, policy, { pod, isPod });
     },
   };
 }
 
-async function checkNamespace(client: Client, attributes: AdmissionAttributes): Promise<void> {
+function settingsOf(configuration: unknown): PodSecuritySettings | undefined {
+  if (configuration === undefined) return undefined;
+  const read = loadSibling<(written: unknown) => PodSecuritySettings>(
+    '../pod-security/configuration.ts',
+    'podSecuritySettings',
+  );
+  return read(configuration);
+}
+
+function exemptionOf({ namespace, user }: AdmissionAttributes, settings: PodSecuritySettings | undefined) {
+  if (settings?.exemptions.namespaces.has(namespace)) return 'namespace';
+  return settings?.exemptions.usernames.has(user.name) ? 'user' : undefined;
+}
+
+/** Refuses, warns, and leaves in the audit log what was found. Only Pods are refused; a workload would be by its Pods. */
+async function evaluate(
+  attributes: AdmissionAttributes,
+  policy: Policy,
+  { pod, isPod }: { readonly pod: PodLike; readonly isPod: boolean },
+): Promise<void> {
+  const annotate = (key: string, text: string) => attributes.annotate?.(`${prefix}${key}`, text);
+  if (policy.errors.length > 0) annotate('error', `Failed to parse policy: ${errorsText(policy.errors)}`);
+  const enforced = isPod ? await violations(pod, policy.enforce) : undefined;
+  if (isPod) annotate('enforce-policy', policyText(policy.enforce));
+  const would = (asked: LevelVersion, found: string) => `would violate PodSecurity "${policyText(asked)}": ${found}`;
+  const audited = await violations(pod, policy.audit);
+  if (audited !== undefined) annotate('audit-violations', would(policy.audit, audited));
+  if (enforced !== undefined)
+    throw refusal(attributes, `violates PodSecurity "${policyText(policy.enforce)}": ${enforced}`);
+  const warned = await violations(pod, policy.warn);
+  if (warned !== undefined) attributes.warn(would(policy.warn, warned));
+}
+
+async function checkNamespace(
+  client: Client,
+  attributes: AdmissionAttributes,
+  settings: PodSecuritySettings | undefined,
+): Promise<void> {
   const { object, oldObject, operation, warn } = attributes;
   const { name = '', labels } = (object as KubeObject).metadata;
-  const policy = policyOf(labels);
-  const oldPolicy = operation === 'UPDATE' ? policyOf(oldObject?.metadata.labels) : undefined;
+  const policy = policyOf(labels, settings?.defaults);
+  const oldPolicy = operation === 'UPDATE' ? policyOf(oldObject?.metadata.labels, settings?.defaults) : undefined;
   if (policy.errors.length > 0 && !semanticallyEqual(policy.errors, oldPolicy?.errors ?? [])) {
     throw invalid({ group: '', kind: 'Namespace' }, name, policy.errors);
   }
-  if (!oldPolicy || samePolicy(policy.enforce, oldPolicy.enforce) || policy.enforce.level === 'privileged') return;
-  if (policy.enforce.minor === oldPolicy.enforce.minor && !isStricter(policy.enforce, oldPolicy.enforce)) return;
-  for (const warning of await existingViolations(client, name, policy.enforce)) warn(warning);
+  const exempt = settings?.exemptions.namespaces.has(name) ? settings : undefined;
+  if (oldPolicy) {
+    if (samePolicy(policy.enforce, oldPolicy.enforce) || policy.enforce.level === 'privileged') return;
+    if (policy.enforce.minor === oldPolicy.enforce.minor && !isStricter(policy.enforce, oldPolicy.enforce)) return;
+  }
+  if (exempt) warnOfExemption(attributes, policy, exempt);
+  else if (oldPolicy) for (const warning of await existingViolations(client, name, policy.enforce)) warn(warning);
+}
+
+/** Whoever asks for a policy where none is looked at. */
+function warnOfExemption({ object, warn }: AdmissionAttributes, policy: Policy, { defaults }: PodSecuritySettings) {
+  if (isFullyPrivileged(policy) || modes.every((mode) => samePolicy(policy[mode], defaults[mode]))) return;
+  const { name = '', labels } = (object as KubeObject).metadata;
+  const asked = modes
+    .filter((mode) => policy[mode].level !== 'privileged' && asksFor(mode, labels))
+    .map((mode) => `${mode}=${policyText(policy[mode])}`);
+  warn(`namespace ${quote(name)} is exempt from Pod Security, and the policy (${asked.join(', ')}) will be ignored`);
 }
 
 async function existingViolations(

@@ -1,7 +1,7 @@
 /** RuntimeClass: a Pod's class must exist, and adds its overhead, node selector and tolerations to the Pod. */
 
 import { semanticallyEqual } from '../../../api/equality.ts';
-import type { Pod, Toleration } from '../../../api/gen/core-v1.ts';
+import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type RuntimeClass, runtimeClasses } from '../../../api/gen/node-v1.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
@@ -9,6 +9,7 @@ import { isNotFound } from '../../../apimachinery/status.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { handling, type PluginContext } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
+import { mergeTolerations } from '../tolerations.ts';
 
 export function runtimeClass(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(runtimeClasses);
@@ -59,27 +60,4 @@ export function runtimeClass(context: PluginContext): AdmissionPlugin {
       }
     },
   };
-}
-
-/** Both lists, without those that another one already covers. */
-function mergeTolerations(own: readonly Toleration[], added: readonly Toleration[]): Draft<Toleration>[] {
-  const all = [...own, ...added];
-  const kept = all.filter(
-    (candidate, i) =>
-      !all.some((other, j) => j !== i && covers(other, candidate) && (j < i || !covers(candidate, other))),
-  );
-  return kept.map((toleration) => ({ ...toleration }));
-}
-
-function covers(wide: Toleration, narrow: Toleration): boolean {
-  if (semanticallyEqual(wide, narrow)) return true;
-  const sameKey = wide.key === narrow.key || (!wide.key && wide.operator === 'Exists');
-  const sameEffect = !wide.effect || wide.effect === narrow.effect;
-  const longEnough =
-    wide.tolerationSeconds === undefined ||
-    (narrow.tolerationSeconds !== undefined && wide.tolerationSeconds >= narrow.tolerationSeconds);
-  const sameValue =
-    wide.operator === 'Exists' ||
-    ((narrow.operator ?? 'Equal') === 'Equal' && (wide.value ?? '') === (narrow.value ?? ''));
-  return sameKey && sameEffect && longEnough && sameValue;
 }

@@ -18,6 +18,8 @@ import { tableCodec } from '../../encoding/resource-codec.ts';
 import type { AdmissionAttributes, AdmissionRound } from '../admission.ts';
 import { accessAuthorizer } from '../expressions/access.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
+import { BudgetSpent } from '../expressions/evaluation.ts';
+import type { PolicyErrorType } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import { ObjectVersions, snapshot } from '../object-versions.ts';
 import { refusal } from '../refusal.ts';
@@ -111,8 +113,14 @@ async function apply(context: PolicyContext, invocations: readonly Invocation[],
       const { hook, binding } = invocation;
       const key = keyOfInvocation(invocation);
       const skipped = round?.isSecond === true && !memory.again.has(key);
+      const beganMs = context.clock.monotonic();
+      const counted = (errorType: PolicyErrorType) => {
+        const check = { policy: hook.policy.metadata.name ?? '', binding: binding.metadata.name ?? '', errorType };
+        context.statistics()?.mutatingPolicy(check, context.clock.monotonic() - beganMs);
+      };
       try {
         const changed = await mutated(context, invocation, { attributes, namespace, ledger, skipped });
+        if (changed !== undefined) counted('no_error');
         if (changed) {
           recall(memory);
           round?.runAgain();
@@ -120,6 +128,7 @@ async function apply(context: PolicyContext, invocations: readonly Invocation[],
         if (changed !== undefined && hook.policy.spec.reinvocationPolicy === 'IfNeeded') memory.applied.add(key);
       } catch (error) {
         if (error instanceof StatusError) throw error;
+        counted(error instanceof BudgetSpent ? 'out_of_budget' : 'invalid_error');
         failures.push(...failure(hook.policy, binding, messageOf(error), 'Invalid'));
       }
     }

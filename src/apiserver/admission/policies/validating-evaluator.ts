@@ -15,8 +15,9 @@ import type {
   Validation,
 } from '../../../api/gen/admissionregistration-v1.ts';
 import { messageOf } from '../../../apimachinery/status.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { Bindings } from '../expressions/bindings.ts';
-import { conditionsHold } from '../expressions/conditions.ts';
+import { type ConditionsObserver, conditionsHold } from '../expressions/conditions.ts';
 import {
   BudgetSpent,
   conditionsBudget,
@@ -25,6 +26,7 @@ import {
   type Outcome,
   policyBudget,
 } from '../expressions/evaluation.ts';
+import type { PolicyErrorType } from '../extension-statistics.ts';
 
 export interface Decision {
   readonly action: 'admit' | 'deny';
@@ -32,6 +34,8 @@ export interface Decision {
   readonly message: string;
   /** Of the policy's author; empty where an expression could not be evaluated. */
   readonly reason: string;
+  readonly errorType: PolicyErrorType;
+  readonly elapsedMs: number;
 }
 
 export type Note =
@@ -55,11 +59,14 @@ interface Annotation {
   readonly value: CompiledExpression;
 }
 
-type Context = Pick<EvaluationOptions, 'ledger' | 'authorizer'>;
+type Context = Pick<EvaluationOptions, 'ledger' | 'authorizer'> & {
+  readonly clock: Clock;
+  readonly observe?: ConditionsObserver;
+};
 
 /** A message that an expression gives is dropped when it is longer. */
 const longestMessageBytes = 5 * 1024;
-const admitted: Decision = { action: 'admit', message: '', reason: '' };
+const admitted: Decision = { action: 'admit', message: '', reason: '', errorType: 'no_error', elapsedMs: 0 };
 
 export class ValidatingEvaluator {
   readonly #compiler = new PolicyCompiler();
@@ -88,41 +95,55 @@ export class ValidatingEvaluator {
     }));
   }
 
-  async evaluate(bindings: Bindings, context: Context): Promise<Verdict> {
+  async evaluate(bindings: Bindings, { clock, observe, ...context }: Context): Promise<Verdict> {
+    const beganMs = clock.monotonic();
     const evaluation = (budget: number) =>
       new Evaluation(bindings, { ...context, variables: this.#compiler.variables, budget });
     try {
-      const concerned = await conditionsHold(this.#conditions, evaluation(conditionsBudget), this.#failurePolicy);
+      const concerned = await conditionsHold(
+        this.#conditions,
+        evaluation(conditionsBudget),
+        this.#failurePolicy,
+        observe,
+      );
       if (!concerned) return { decisions: [], notes: [] };
     } catch (error) {
-      return this.#failed(messageOf(error));
+      return this.#failed(error, clock.monotonic() - beganMs);
     }
     const checks = evaluation(policyBudget);
     try {
-      const outcomes: Outcome[] = [];
-      for (const { condition } of this.#rules) outcomes.push(await checks.evaluate(condition));
+      const outcomes: (Outcome & { readonly elapsedMs: number })[] = [];
+      for (const { condition } of this.#rules) {
+        const startMs = clock.monotonic();
+        const outcome = await checks.evaluate(condition);
+        outcomes.push({ ...outcome, elapsedMs: clock.monotonic() - startMs });
+      }
       const messages = await this.#messages(evaluation(checks.remaining));
-      const decisions = this.#rules.map(({ validation }, index) => {
-        const { value, problem } = outcomes[index]!;
-        if (problem !== undefined) return this.#failure(problem);
-        if (messages.problem !== undefined) return this.#failure(`failed messageExpression: ${messages.problem}`);
+      const decisions = this.#rules.map(({ validation }, index): Decision => {
+        const { value, problem, elapsedMs } = outcomes[index]!;
+        if (problem !== undefined) return this.#failure(problem, errorTypeOf(problem), elapsedMs);
+        if (messages.problem !== undefined) {
+          return this.#failure(`failed messageExpression: ${messages.problem}`, 'out_of_budget', elapsedMs);
+        }
         if (value === true) return admitted;
-        return denied(validation, messages.texts[index]);
+        return { ...denied(validation, messages.texts[index]), errorType: 'no_error', elapsedMs };
       });
       return { decisions, notes: await this.#notes(evaluation(policyBudget)) };
     } catch (error) {
       if (!(error instanceof BudgetSpent)) throw error;
-      return this.#failed(error.message);
+      return this.#failed(error, clock.monotonic() - beganMs);
     }
   }
 
   /** What cannot be evaluated admits nothing, unless failures are to be ignored. */
-  #failure(message: string): Decision {
-    return { action: this.#failurePolicy === 'Ignore' ? 'admit' : 'deny', message, reason: '' };
+  #failure(message: string, errorType: PolicyErrorType, elapsedMs: number): Decision {
+    const action = this.#failurePolicy === 'Ignore' ? 'admit' : 'deny';
+    return { action, message, reason: '', errorType, elapsedMs };
   }
 
-  #failed(message: string): Verdict {
-    return { decisions: [this.#failure(message)], notes: [] };
+  #failed(error: unknown, elapsedMs: number): Verdict {
+    const errorType = error instanceof BudgetSpent ? 'out_of_budget' : 'invalid_error';
+    return { decisions: [this.#failure(messageOf(error), errorType, elapsedMs)], notes: [] };
   }
 
   async #messages(evaluation: Evaluation): Promise<Messages> {
@@ -157,7 +178,13 @@ interface Messages {
   readonly problem?: string;
 }
 
-function denied({ expression, message = '', reason }: Validation, evaluated = ''): Decision {
+const errorTypeOf = (problem: string): PolicyErrorType =>
+  problem.startsWith('compilation error: ') ? 'compile_error' : 'invalid_error';
+
+function denied(
+  { expression, message = '', reason }: Validation,
+  evaluated = '',
+): Pick<Decision, 'action' | 'message' | 'reason'> {
   const text = evaluated.trim();
   const usable = Buffer.byteLength(text) <= longestMessageBytes && !text.includes('\n');
   const told = (usable && text) || message.trim() || `failed expression: ${expression.trim()}`;

@@ -11,6 +11,8 @@ import { messageOf, StatusError } from '../../../apimachinery/status.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { accessAuthorizer } from '../expressions/access.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
+import type { ConditionsObserver } from '../expressions/conditions.ts';
+import type { PolicyAction } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import { ObjectVersions } from '../object-versions.ts';
 import { refusal } from '../refusal.ts';
@@ -100,18 +102,38 @@ class Review {
     }
     const namespace = await requestNamespace(this.#context, attributes);
     const ledger = this.#ledger;
-    const access = { ledger, authorizer: accessAuthorizer(this.#context.authorizer) };
+    const { clock, authorizer } = this.#context;
+    const access = { ledger, authorizer: accessAuthorizer(authorizer), clock, observe: this.#observed(hook) };
     for (const params of found) {
       const bindings = bindingsOf({ attributes, form, versions: this.#versions, ledger, params, namespace });
       const { decisions, notes } = await hook.evaluator().evaluate(bindings, access);
       for (const [index, decision] of decisions.entries()) {
         if (decision.action === 'deny') this.#denied(hook.policy, binding, { decision, index });
+        else if (decision.errorType !== 'no_error') this.#counted(hook.policy, binding, { decision, action: 'allow' });
       }
       for (const { key, ...note } of notes) {
         if ('value' in note && note.value !== undefined) add(at.notes, key, note.value.slice(0, longestNote));
         else this.#deny(hook.policy, binding, { message: note.problem ?? '', reason: '' });
       }
     }
+  }
+
+  /** Counts what match conditions keep from being judged. */
+  #observed({ policy }: Hook): ConditionsObserver {
+    const { clock, statistics } = this.#context;
+    const beganMs = clock.monotonic();
+    const { name = '' } = policy.metadata;
+    const about = { name, kind: 'policy', operation: this.#attributes.operation, type: 'validate' } as const;
+    return (outcome) => statistics()?.conditions({ ...about, ...outcome }, clock.monotonic() - beganMs);
+  }
+
+  #counted(
+    { metadata: { name = '' } }: Policy,
+    binding: Binding,
+    { decision, action }: { readonly decision: Decision; readonly action: PolicyAction },
+  ): void {
+    const check = { policy: name, binding: binding.metadata.name ?? '', errorType: decision.errorType };
+    this.#context.statistics()?.validatingPolicy(check, action, decision.elapsedMs);
   }
 
   #misconfigured({ policy }: Hook, binding: Binding | undefined, error: unknown): void {
@@ -133,6 +155,7 @@ class Review {
     const { name = '' } = policy.metadata;
     const bindingName = binding.metadata.name ?? '';
     for (const action of binding.spec.validationActions ?? []) {
+      this.#counted(policy, binding, { decision, action: action.toLowerCase() as PolicyAction });
       if (action === 'Deny') this.#deny(policy, binding, decision);
       if (action === 'Warn') {
         const where = `ValidatingAdmissionPolicy '${name}' with binding '${bindingName}'`;

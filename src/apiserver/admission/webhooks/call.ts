@@ -10,11 +10,12 @@ import { WebhookCallError } from '../../webhook-client/exchange.ts';
 import type { WebhookClients } from '../../webhook-client/webhook-clients.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { AdmissionMeter } from '../chain.ts';
+import { extensionsOf, type WebhookOutcome } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import type { ObjectVersions } from '../object-versions.ts';
 import { requestFacts } from '../request-facts.ts';
 import type { Hook } from './hooks.ts';
-import { rejection } from './rejection.ts';
+import { Rejection, rejection } from './rejection.ts';
 import {
   decodeReview,
   type ReviewReply,
@@ -60,18 +61,29 @@ export async function callHook(context: CallContext, call: HookCall): Promise<Ve
   const { clock, statistics } = context.meter() ?? {};
   const beganMs = clock?.monotonic() ?? 0;
   const { attributes, hook } = call;
-  const counted = (rejected: boolean) => {
-    const outcome = { operation: attributes.operation, type: hook.type, rejected };
-    statistics?.webhook(hook.webhook.name, outcome, ((clock?.monotonic() ?? 0) - beganMs) / 1000);
+  const counted = (outcome: Pick<WebhookOutcome, 'rejected' | 'code' | 'errorType'>) => {
+    const told = { operation: attributes.operation, type: hook.type, ...outcome };
+    extensionsOf(statistics)?.webhook(hook.webhook.name, told);
+    statistics?.webhook(hook.webhook.name, told, ((clock?.monotonic() ?? 0) - beganMs) / 1000);
   };
   try {
     const verdict = await ask(context, call);
-    counted(false);
+    counted({ rejected: false, code: 200 });
     return verdict;
   } catch (error) {
-    counted(!(error instanceof FailedCall) || hook.webhook.failurePolicy !== 'Ignore');
+    counted(refusalOf(hook, error));
     throw error;
   }
+}
+
+/** How a call that came to nothing is counted. */
+function refusalOf({ webhook }: Hook, error: unknown): Pick<WebhookOutcome, 'rejected' | 'code' | 'errorType'> {
+  if (error instanceof FailedCall) {
+    const errorType = error.canceled ? undefined : 'calling_webhook_error';
+    return { rejected: webhook.failurePolicy !== 'Ignore', code: error.status.code, errorType };
+  }
+  if (error instanceof Rejection) return { rejected: true, code: error.code, errorType: 'no_error' };
+  return { rejected: true, code: 0, errorType: 'apiserver_internal_error' };
 }
 
 async function ask(context: CallContext, call: HookCall): Promise<Verdict> {

@@ -36,7 +36,7 @@ export function createDispatcher(
   signal?.addEventListener('abort', () => clients.close(), { once: true });
   const namespaces = new Namespaces({ client, informers });
   const conditions: HookConditions = onFirstCall(async () =>
-    (await import('./hook-conditions.ts')).hookConditions(authorizer),
+    (await import('./hook-conditions.ts')).hookConditions(authorizer, meter),
   );
   const context: DispatchContext = { clients, random, log, meter, namespaces, conditions };
   return (attributes, round) => dispatches[type](context, source.hooks(), attributes, round);

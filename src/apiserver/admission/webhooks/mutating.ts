@@ -9,6 +9,7 @@ import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
 import { jsonEqual } from '../../../apimachinery/patch/merge-patch.ts';
 import { internalError, messageOf, serviceUnavailable, timeout } from '../../../apimachinery/status.ts';
 import type { AdmissionRound } from '../admission.ts';
+import { extensionsOf } from '../extension-statistics.ts';
 import { ObjectVersions, snapshot } from '../object-versions.ts';
 import { callHook, FailedCall, type HookCall } from './call.ts';
 import type { Dispatch, DispatchContext } from './dispatch.ts';
@@ -80,6 +81,7 @@ async function mutated({ log, ...context }: DispatchContext, call: HookCall, pos
     if (failurePolicy !== 'Ignore') throw internalError(error.message, { cause: error });
     if (!error.canceled) {
       log.warn('a webhook could not be called; going on without it', { error: error.message });
+      extensionsOf(context.meter()?.statistics)?.failedOpen(name, hook.type);
       attributes.annotate?.(`${failedOpenKey}${position}`, name);
     }
     if (attributes.signal?.aborted) throw timeout('request did not complete within requested timeout');

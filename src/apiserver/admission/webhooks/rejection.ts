@@ -2,11 +2,14 @@
 import { quote } from '../../../apimachinery/go-text.ts';
 import { type Status, StatusError } from '../../../apimachinery/status.ts';
 
-export function rejection(webhook: string, result: Status | undefined): StatusError {
+/** Tells a webhook's own no from whatever else may stop a request. */
+export class Rejection extends StatusError {}
+
+export function rejection(webhook: string, result: Status | undefined): Rejection {
   const { code = 0, status = '', message, reason } = result ?? {};
   const deniedBy = `admission webhook ${quote(webhook)} denied the request`;
   const why = message || reason;
-  return new StatusError({
+  return new Rejection({
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},

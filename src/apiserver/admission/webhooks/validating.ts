@@ -1,6 +1,7 @@
 /** Validating webhooks: all that a request concerns are asked at the same time, and one no is enough. */
 import { internalError, timeout } from '../../../apimachinery/status.ts';
 import type { AdmissionAttributes } from '../admission.ts';
+import { extensionsOf } from '../extension-statistics.ts';
 import { ObjectVersions } from '../object-versions.ts';
 import { callHook, FailedCall } from './call.ts';
 import type { Dispatch, DispatchContext } from './dispatch.ts';
@@ -35,7 +36,7 @@ interface Judged {
 
 /** Throws the refusal, or the failure of a webhook that must not fail. */
 async function judged(
-  { log }: DispatchContext,
+  { log, meter }: DispatchContext,
   { hook, index, attributes }: Judged,
   call: Promise<unknown>,
 ): Promise<void> {
@@ -46,6 +47,7 @@ async function judged(
     if (hook.webhook.failurePolicy !== 'Ignore') throw internalError(error.message, { cause: error });
     if (error.canceled) return;
     log.warn('a webhook could not be called; going on without it', { error: error.message });
+    extensionsOf(meter()?.statistics)?.failedOpen(hook.webhook.name, hook.type);
     attributes.annotate?.(`${failedOpenKey}round_0_index_${index}`, hook.webhook.name);
   }
 }

@@ -1,0 +1,232 @@
+/**
+ * What a claim for devices asks, in claims, in templates of claims and, in part, in classes of devices. Whether the expressions of
+ * selectors make sense is left to who evaluates them.
+ */
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+} from '../../apimachinery/field-error.ts';
+import { byteLength, cIdentifier, dns1123Label, dns1123Subdomain, labelValue } from '../../apimachinery/names.ts';
+import { validateCsiDriverName } from '../core/v1/volume-validation.ts';
+import type {
+  DeviceClaim,
+  DeviceConfiguration,
+  DeviceConstraint,
+  DeviceRequest,
+  DeviceSelector,
+  DeviceToleration,
+  ExactDeviceRequest,
+} from '../gen/resource-v1.ts';
+import {
+  notPositiveMessage,
+  refused,
+  validateQualifiedName,
+  validateRequired,
+  validateRequiredEnum,
+} from '../validation.ts';
+
+const mostRequests = 32;
+const mostConstraints = 32;
+const mostConfigurations = 32;
+const mostSelectors = 32;
+const mostAlternatives = 8;
+const longestExpression = 10 * 1024;
+const longestParameters = 10 * 1024;
+const longestIdentifier = 32;
+
+/** Names of requests, and of the alternatives within each. */
+type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+export function validateDeviceClaim(at: FieldPath, claim: DeviceClaim | undefined): FieldError[] {
+  const { requests = [], constraints = [], config = [] } = claim ?? {};
+  const names: RequestNames = new Map(
+    requests.map(({ name, firstAvailable = [] }) => [name, new Set(firstAvailable.map((one) => one.name))]),
+  );
+  const references = (here: FieldPath, list: readonly string[] | undefined) =>
+    validateSet(here, list, {
+      most: mostRequests,
+      key: (name) => name,
+      validate: (there, name) => validateReference(there, name, names),
+    });
+  return [
+    ...validateSet(at.child('requests'), requests, {
+      most: mostRequests,
+      key: ({ name }) => name,
+      validate: validateRequest,
+    }),
+    ...validateList(at.child('constraints'), constraints, {
+      most: mostConstraints,
+      validate: (here, constraint) => [
+        ...references(here.child('requests'), constraint.requests),
+        ...validateConstraint(here, constraint),
+      ],
+    }),
+    ...validateList(at.child('config'), config, {
+      most: mostConfigurations,
+      validate: (here, configuration) => [
+        ...references(here.child('requests'), configuration.requests),
+        ...validateConfiguration(here, configuration),
+      ],
+    }),
+  ];
+}
+
+export function validateSelectors(at: FieldPath, selectors: readonly DeviceSelector[] | undefined): FieldError[] {
+  const validate = (here: FieldPath, { cel }: DeviceSelector) => {
+    if (!cel) return [required(here.child('cel'))];
+    if (byteLength(cel.expression) <= longestExpression) return [];
+    return [tooLong(here.child('cel', 'expression'), longestExpression)];
+  };
+  return validateList(at, selectors, { most: mostSelectors, validate });
+}
+
+export function validateConfigurations(at: FieldPath, list: readonly DeviceConfiguration[] | undefined): FieldError[] {
+  return validateList(at, list, { most: mostConfigurations, validate: validateConfiguration });
+}
+
+function validateRequest(at: FieldPath, { name, exactly, firstAvailable = [] }: DeviceRequest): FieldError[] {
+  const errors = refused(at.child('name'), name, dns1123Label(name));
+  const either = 'exactly one of `exactly` or `firstAvailable` is required';
+  const alternatives = firstAvailable.length > 0;
+  if (exactly && alternatives) return [...errors, invalid(at, null, `${either}, but multiple fields are set`)];
+  if (exactly) return [...errors, ...validateDevices(at.child('exactly'), exactly)];
+  if (!alternatives) return [...errors, required(at, either)];
+  const found = validateSet(at.child('firstAvailable'), firstAvailable, {
+    most: mostAlternatives,
+    key: (one) => one.name,
+    validate: (here, one) => [
+      ...refused(here.child('name'), one.name, dns1123Label(one.name)),
+      ...validateDevices(here, one),
+    ],
+  });
+  return [...errors, ...found];
+}
+
+function validateDevices(at: FieldPath, request: Omit<ExactDeviceRequest, 'adminAccess'>): FieldError[] {
+  const { deviceClassName, selectors, allocationMode = '', count = 0, tolerations = [] } = request;
+  const errors = [
+    ...validateRequired(at.child('deviceClassName'), deviceClassName, dns1123Subdomain),
+    ...validateSelectors(at.child('selectors'), selectors),
+  ];
+  const countAt = at.child('count');
+  if (allocationMode === 'All') {
+    const message = "must not be specified when allocationMode is 'All'";
+    if (count !== 0) errors.push(invalid(countAt, count, message));
+  } else if (allocationMode === 'ExactCount') {
+    if (count <= 0) errors.push(invalid(countAt, count, notPositiveMessage));
+  } else errors.push(notSupported(at.child('allocationMode'), allocationMode, ['All', 'ExactCount']));
+  const tolerationsAt = at.child('tolerations');
+  return [...errors, ...tolerations.flatMap((one, index) => validateToleration(tolerationsAt.index(index), one))];
+}
+
+function validateToleration(at: FieldPath, { key, operator, value = '', effect }: DeviceToleration): FieldError[] {
+  const errors = key ? validateQualifiedName(at.child('key'), key) : [];
+  const valueAt = at.child('value');
+  if (operator === 'Exists' && value !== '') {
+    errors.push(invalid(valueAt, value, 'must be empty for operator `Exists`'));
+  } else if (operator === 'Equal') errors.push(...refused(valueAt, value, labelValue(value)));
+  errors.push(...validateRequiredEnum(at.child('operator'), operator, ['Equal', 'Exists']));
+  const effects = ['NoExecute', 'NoSchedule', 'None'];
+  if (effect && !effects.includes(effect)) errors.push(notSupported(at.child('effect'), effect, effects));
+  return errors;
+}
+
+function validateConstraint(at: FieldPath, { matchAttribute, distinctAttribute }: DeviceConstraint): FieldError[] {
+  if (matchAttribute != null) return validateAttribute(at.child('matchAttribute'), matchAttribute);
+  if (distinctAttribute != null) return validateAttribute(at.child('distinctAttribute'), distinctAttribute);
+  // Upstream says so of none, too.
+  const message = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set';
+  return [required(at, message)];
+}
+
+/** `domain.example/name`: the driver that speaks of an attribute, and the attribute. */
+function validateAttribute(at: FieldPath, attribute: string): FieldError[] {
+  const [first = '', second, ...more] = attribute.split('/');
+  const errors: FieldError[] = [];
+  // More than one slash passes, as it does upstream.
+  if (more.length === 0) {
+    if (second !== undefined) {
+      errors.push(
+        ...(first === '' ? [invalid(at, '', 'the domain must not be empty')] : validateCsiDriverName(at, first)),
+      );
+    }
+    const identifier = second ?? first;
+    if (second === '') errors.push(invalid(at, '', 'the name must not be empty'));
+    else {
+      if (byteLength(identifier) > longestIdentifier) errors.push(tooLong(at, longestIdentifier));
+      errors.push(...refused(at, identifier, cIdentifier(identifier)));
+    }
+  }
+  if (second === undefined) {
+    const message = 'a fully qualified name must be a domain and a name separated by a slash';
+    errors.push(invalid(at, attribute, message));
+  }
+  return errors;
+}
+
+function validateReference(at: FieldPath, reference: string, names: RequestNames): FieldError[] {
+  const message =
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+  const [request = '', alternative, ...more] = reference.split('/');
+  if (more.length > 0) return [invalid(at, reference, message)];
+  const parts = alternative === undefined ? [request] : [request, alternative];
+  const errors = parts.flatMap((part) => refused(at, part, dns1123Label(part)));
+  const known = names.get(request);
+  if (!known || (alternative !== undefined && !known.has(alternative))) errors.push(invalid(at, reference, message));
+  return errors;
+}
+
+function validateConfiguration(at: FieldPath, { opaque }: DeviceConfiguration): FieldError[] {
+  if (!opaque) return [required(at.child('opaque'))];
+  const here = at.child('opaque');
+  return [
+    ...validateCsiDriverName(here.child('driver'), opaque.driver),
+    ...validateParameters(here.child('parameters'), opaque.parameters),
+  ];
+}
+
+function validateParameters(at: FieldPath, parameters: unknown): FieldError[] {
+  if (parameters === undefined || parameters === null) return [required(at)];
+  if (byteLength(JSON.stringify(parameters)) > longestParameters) return [tooLong(at, longestParameters)];
+  const isObject = typeof parameters === 'object' && !Array.isArray(parameters);
+  return isObject ? [] : [invalid(at, '<value omitted>', 'must be a valid JSON object')];
+}
+
+interface ListRules<T> {
+  readonly most: number;
+  validate(at: FieldPath, item: T): FieldError[];
+}
+
+/** A list that is too long is not looked at any further. */
+function validateList<T>(
+  at: FieldPath,
+  list: readonly T[] | undefined,
+  { most, validate }: ListRules<T>,
+): FieldError[] {
+  if (!list) return [];
+  if (list.length > most) return [tooMany(at, list.length, most)];
+  return list.flatMap((item, index) => validate(at.index(index), item));
+}
+
+interface SetRules<T> extends ListRules<T> {
+  key(item: T): string;
+}
+
+/** The same of a list in which no key stands twice. */
+export function validateSet<T>(at: FieldPath, list: readonly T[] | undefined, rules: SetRules<T>): FieldError[] {
+  const errors = validateList(at, list, rules);
+  if (!list || list.length > rules.most) return errors;
+  const seen = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const key = rules.key(item);
+    if (seen.has(key)) errors.push(duplicate(at.index(index), key));
+    seen.add(key);
+  }
+  return errors;
+}
