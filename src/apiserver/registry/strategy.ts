@@ -116,11 +116,10 @@ function keepSystemFields({ metadata }: Draft<KubeObject>, previous: KubeObject)
   if (!metadata.uid && old.uid !== undefined) metadata.uid = old.uid;
   if (old.creationTimestamp !== undefined) metadata.creationTimestamp = old.creationTimestamp;
   else delete metadata.creationTimestamp;
+  // Where the old object has none, a new one is not left out but refused.
   if (old.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.deletionTimestamp;
-  else delete metadata.deletionTimestamp;
   if (old.deletionGracePeriodSeconds !== undefined)
     metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
-  else delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
 }
 

@@ -14,6 +14,7 @@ import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
 import { copyObject, sameOwners, type Track, trackUpdate } from './managed-fields.ts';
+import { settleNamespace } from './object-metadata.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
@@ -116,16 +117,20 @@ function otherUid(operation: Operation, wanted: string, standing: string): Error
 /** Throws 409 and 422 for what the client demanded of the present state. */
 function checkExpectations(operation: Operation, next: Draft<KubeObject>, current: CacheEntry): void {
   const { kind, info, resource } = operation;
-  const { uid, resourceVersion } = next.metadata;
+  const { uid } = next.metadata;
   const standing = current.object().metadata.uid ?? '';
   if (uid && uid !== standing) throw otherUid(operation, uid, standing);
-  const version = versionOf(resourceVersion);
-  if (version > 0) {
-    if (version !== current.revision) throw conflict(resource.row, info.name);
-  } else if (kind.behaviour.allowUnconditionalUpdate === false) {
+  if (!checkVersion(operation, next, current) && kind.behaviour.allowUnconditionalUpdate === false) {
     const error = invalidField(path('metadata', 'resourceVersion'), 0, 'must be specified for an update');
     throw invalid({ group: resource.row.group, kind: resource.row.resource }, info.name, [error]);
   }
+}
+
+/** Whether the new object names a version; throws 409 if that is another than the one that stands. */
+function checkVersion({ info, resource }: Operation, next: Draft<KubeObject>, current: CacheEntry): boolean {
+  const version = versionOf(next.metadata.resourceVersion);
+  if (version > 0 && version !== current.revision) throw conflict(resource.row, info.name);
+  return version > 0;
 }
 
 /** 0 for none. What is no number upstream has no code for, and answers 500. */
@@ -159,6 +164,7 @@ async function attemptUpdate(
   const mutating = attributes();
   if (mutating) {
     await environment.admission().admit(mutating);
+    if (!admitted) checkVersion(operation, next, current);
     admitted?.into(mutating.object as KubeObject, next);
     kind.behaviour.defaults?.(next);
   }
@@ -166,7 +172,7 @@ async function attemptUpdate(
   const finish = await hooks.beginUpdate?.(next, previous, { dryRun: options.dryRun });
   let kept = false;
   try {
-    if (kind.namespaced) next.metadata.namespace ??= info.namespace;
+    settleNamespace(next.metadata, kind, info.namespace);
     const context = { ...strategyContext(operation), subresource };
     prepareForUpdate(kind, next, previous, context);
     validateUpdate(kind, next, previous, context);

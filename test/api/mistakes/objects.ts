@@ -82,6 +82,17 @@ export const changes: readonly Mistake[] = [
     message: 'ConfigMap "frozen" is invalid: data: Forbidden: field is immutable when `immutable` is set',
   },
   {
+    name: 'a time of deletion for what nobody deletes',
+    method: 'PATCH',
+    path: `${collection}/a`,
+    headers: mergePatch,
+    body: '{"metadata":{"deletionTimestamp":"2001-01-01T00:00:00Z","deletionGracePeriodSeconds":5}}',
+    ...invalid,
+    causes: ['metadata.deletionTimestamp', 'metadata.deletionGracePeriodSeconds'],
+    message:
+      'ConfigMap "a" is invalid: [metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable, metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable]',
+  },
+  {
     name: 'a change of a Deployment’s selector',
     method: 'PATCH',
     path: `${deploymentsPath}/web`,
