@@ -1,6 +1,6 @@
 /**
  * LIST of 10,000 Pods over HTTPS by one client, while another asks for a small object all the time: time to the first byte and to the last,
- * and how long the other one had to wait at worst. The figure is the first byte; the design's row asks it of 150,000 Pods.
+ * and how long the other one had to wait at worst. The figure is the first byte; the target asks it of 150,000 Pods.
  */
 import { join } from 'node:path';
 import { Child } from './parts/child.ts';
@@ -45,7 +45,7 @@ print({
   unit: 'ms',
   target: 50,
   better: 'lower',
-  note: `whole list ${rounded(median(answers.map((answer) => answer.totalMs)))} ms; others wait at most ${rounded(median(waitsMs))} ms (design: 10)`,
+  note: `whole list ${rounded(median(answers.map((answer) => answer.totalMs)))} ms; others wait at most ${rounded(median(waitsMs))} ms (target: 10)`,
   details: {
     pods,
     megabytes: rounded(answers[0]!.bytes / 1e6),

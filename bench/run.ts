@@ -1,5 +1,5 @@
 /**
- * Runs the programs of this folder one after the other, all or those named, and prints a table with the design's figure beside each.
+ * Runs the programs of this folder one after the other, all or those named, and prints a table with the target beside each.
  * `--json FILE` keeps the lines too; `--markdown` prints the table as `README.md` has it.
  */
 import { spawn } from 'node:child_process';
@@ -34,7 +34,7 @@ if (unknown.length > 0) {
   process.stderr.write(`no such benchmark: ${unknown.join(', ')}. There are: ${programs.join(', ')}\n`);
   process.exit(2);
 }
-const headings = ['what', 'measured', 'design', 'reached', 'besides'];
+const headings = ['what', 'measured', 'target', 'reached', 'besides'];
 if (values.json) writeFileSync(values.json, '');
 const figures: Measured[] = [];
 let failed = false;

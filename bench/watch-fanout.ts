@@ -69,7 +69,7 @@ print({
   unit: '1/s',
   target: 500_000,
   better: 'higher',
-  note: `${rounded(median(updateRates))} updates/s, ${rounded(megabytesPerSecond)} MB/s; the design's row has 1,000 watchers`,
+  note: `${rounded(median(updateRates))} updates/s, ${rounded(megabytesPerSecond)} MB/s; the target has 1,000 watchers`,
   details: {
     watchers,
     updaters,

@@ -10,8 +10,8 @@ const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => resolve(root, 'node_modules/.bin', name);
 const fix = process.argv.includes('--fix');
 
-/** Those that need a real containerd belong to `npm test`. */
-const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter((file) => !file.includes('containerd'));
+/** Those that need a real containerd or etcd belong to `npm test`. */
+const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter((file) => !/containerd|\/etcd[^/]*$/.test(file));
 
 const steps: readonly { readonly name: string; readonly command: readonly string[] }[] = [
   { name: 'types', command: [bin('tsc'), '-p', '.'] },

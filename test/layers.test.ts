@@ -26,26 +26,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kubelet: component,
   proxy: component,
   dns: component,
-  cloud: component,
-  konnectivity: component,
   cli: [...sdk, 'cluster'],
-  ui: ['api', 'apimachinery'],
-  cluster: [
-    'apiserver',
-    'storage',
-    'controllers',
-    'scheduler',
-    'kubelet',
-    'proxy',
-    'dns',
-    'cloud',
-    'konnectivity',
-    ...component,
-  ],
+  cluster: ['apiserver', 'storage', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', ...component],
 };
 
-/** May import everything, and are themselves imported by tests and one another alone. */
-const testOnly = ['testing', 'sim'];
+/** May import everything, and is itself imported by tests alone. */
+const testOnly = ['testing'];
 
 const folderOf = (path: string) => (path.startsWith('src/') ? path.split('/')[1] : undefined);
 const isTest = (path: string) => /\.(test|contract|fixture)\.ts$/.test(path);
@@ -61,10 +47,9 @@ test('each folder imports only what the layers allow', () => {
       offences.push(`${file.path}: folder src/${folder} has no row in test/layers.test.ts`);
       continue;
     }
-    for (const { target, specifier, dynamic } of importsOf(file)) {
+    for (const { target, specifier } of importsOf(file)) {
       const to = target && folderOf(target);
       if (!to || to === folder || may.includes(to)) continue;
-      if (folder === 'cli' && to === 'sim' && dynamic) continue;
       offences.push(`${file.path} imports ${specifier}: src/${folder} may not import src/${to}`);
     }
   }

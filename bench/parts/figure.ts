@@ -10,7 +10,7 @@ export interface Figure {
   /** Absent when it could not be measured here; `note` says why. */
   readonly figure?: number | undefined;
   readonly unit: string;
-  /** The design's figure; absent where the design names none. */
+  /** What it should be (`README.md` has them all); absent where nothing is asked. */
   readonly target?: number | undefined;
   /** Which way is good. */
   readonly better: 'lower' | 'higher';

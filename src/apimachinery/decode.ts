@@ -230,7 +230,10 @@ function listOf(element: Read, zero?: () => unknown): Read {
   };
 }
 
-/** A map keeps a time that is none as null, for its key counts. Keys come out sorted, except that JavaScript puts those that look like array indices first. */
+/**
+ * A map keeps a time that is none as null, for its key counts. Keys come out sorted, except that JavaScript puts those that look
+ * like array indices first.
+ */
 function mapOf(element: Read, isTime: boolean): Read {
   return (value, state) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misfit();

@@ -133,12 +133,6 @@ export function tooLong(at: FieldPath, maxBytes: number): FieldError {
   return fieldError('FieldValueTooLong', at, '<value omitted>', detail);
 }
 
-/** As `tooLong`, where the limit counts characters. */
-export function tooLongCharacters(at: FieldPath, maxCharacters: number): FieldError {
-  const detail = maxCharacters < 0 ? 'value is too long' : `may not be more than ${count(maxCharacters, 'character')}`;
-  return fieldError('FieldValueTooLong', at, '<value omitted>', detail);
-}
-
 /** `spec.x: Too short: must be at least 1 character`. */
 export function tooShort(at: FieldPath, minCharacters: number): FieldError {
   const detail = minCharacters < 0 ? 'value is too short' : `must be at least ${count(minCharacters, 'character')}`;

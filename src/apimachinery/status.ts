@@ -400,18 +400,12 @@ export const isConflict = (error: unknown): error is StatusError => is(error, 'C
 export const isInvalid = (error: unknown): error is StatusError => is(error, 'Invalid', 422);
 export const isForbidden = (error: unknown): error is StatusError => is(error, 'Forbidden', 403);
 export const isUnauthorized = (error: unknown): error is StatusError => is(error, 'Unauthorized', 401);
-export const isBadRequest = (error: unknown): error is StatusError => is(error, 'BadRequest', 400);
 export const isMethodNotSupported = (error: unknown): error is StatusError => is(error, 'MethodNotAllowed', 405);
-export const isNotAcceptable = (error: unknown): error is StatusError => is(error, 'NotAcceptable', 406);
 export const isUnsupportedMediaType = (error: unknown): error is StatusError => is(error, 'UnsupportedMediaType', 415);
-export const isServerTimeout = (error: unknown): error is StatusError => hasReason(error, 'ServerTimeout');
 export const isTimeout = (error: unknown): error is StatusError => is(error, 'Timeout', 504);
 export const isInternalError = (error: unknown): error is StatusError => is(error, 'InternalError', 500);
-export const isServiceUnavailable = (error: unknown): error is StatusError => is(error, 'ServiceUnavailable', 503);
 export const isTooManyRequests = (error: unknown): error is StatusError =>
   is(error, 'TooManyRequests', 429) || (error instanceof StatusError && error.code === 429);
-export const isRequestEntityTooLarge = (error: unknown): error is StatusError =>
-  is(error, 'RequestEntityTooLarge', 413) || (error instanceof StatusError && error.code === 413);
 /** The version or continue token is too old: list again. Takes both reasons that come with 410. */
 export const isExpired = (error: unknown): error is StatusError =>
   hasReason(error, 'Expired') || is(error, 'Gone', 410);

@@ -1,4 +1,7 @@
-/** Where others find the keys of our service account tokens: the documents of OpenID Connect Discovery, as far as the issuer's name allows them. */
+/**
+ * Where others find the keys of our service account tokens: the documents of OpenID Connect Discovery, as far as the issuer's
+ * name allows them.
+ */
 import { messageOf } from '../apimachinery/status.ts';
 import type { Log } from '../base/log.ts';
 import {

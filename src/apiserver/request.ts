@@ -1,7 +1,6 @@
 /**
  * A request to the API server as every stage of the pipeline sees it, whichever transport it came by: HTTPS, or a call from a
- * component of the same process. The stages and their order: authentication, audit, flow control, authorization, then a handler
- * (a resource of the registry, or one of the server's own paths).
+ * component of the same process. The order of the stages stands in `pipeline.ts`.
  */
 
 import type { UserInfo } from '../serving/user-info.ts';

@@ -90,7 +90,6 @@ export interface ComposedApiServerOptions {
   readonly inFlight?: InFlightLimits | undefined;
   /** Its owner's to close. */
   readonly auditor?: Auditor | undefined;
-  /** `--request-timeout`: how long a request's body may take to arrive. Default 60 s. */
   /** `--enable-priority-and-fairness`; default true. */
   readonly priorityAndFairness?: boolean | undefined;
   /** `--request-timeout`: how long a request may take, its body's arrival included. Default 60 s. */
@@ -216,7 +215,7 @@ type RunningOptions = ComposedApiServerOptions & {
   readonly externalAddress: string;
 };
 
-/** What a cluster's first second goes without. */
+/** What a cluster's first second goes without: the issuer's pages, debug pages, aggregation, priority and fairness. */
 function startLater(server: ApiServer, options: RunningOptions): void {
   const { clock, log, signal, bootstrap, profiling = true, flags } = options;
   const started = { startedMs: clock.now(), startedMonotonicMs: clock.monotonic() };
@@ -234,7 +233,7 @@ function startLater(server: ApiServer, options: RunningOptions): void {
     if (options.priorityAndFairness ?? true) await startFlowControl(server, options);
   };
   start().catch((error: unknown) => {
-    if (!signal.aborted) log.error('priority and fairness could not be started', { error: String(error) });
+    if (!signal.aborted) log.error('what follows the start could not be started', { error: String(error) });
   });
 }
 

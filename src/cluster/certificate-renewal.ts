@@ -19,8 +19,8 @@ export const lookAtFilesMs = 3_600_000;
 const usualEveryMs = 12 * 3_600_000;
 
 /**
- * Calls `taken` with what `current` gives whenever that has changed since the last look. Both may throw, but not the first look. Resolves when the signal is
- * aborted.
+ * Calls `taken` with what `current` gives whenever that has changed since the last look. Both may throw, but not the first
+ * look. Resolves when the signal is aborted.
  */
 export async function followRenewals<T>(
   current: () => T | Promise<T>,

@@ -64,7 +64,11 @@ function sameVerdict(a: MapElement | undefined, b: MapElement | undefined): bool
 
 /** The table with everything that does not depend on Services. */
 function skeleton(options: RulesetOptions): NftJson[] {
-  const { family } = options;
+  return [...emptyTable(options), ...fixedRules(options)];
+}
+
+/** A table, made anew, with chains, maps and sets that hold nothing yet. */
+function emptyTable({ family }: RulesetOptions): NftJson[] {
   const place = { family, table: tableName };
   const commands: NftJson[] = [
     { add: { table: { family, name: tableName } } },
@@ -74,7 +78,6 @@ function skeleton(options: RulesetOptions): NftJson[] {
   const base = (name: string, type: string, hook: string, prio: number) =>
     commands.push({ add: { chain: { ...place, name, type, hook, prio, policy: 'accept' } } });
   const chain = (name: string) => commands.push({ add: { chain: { ...place, name } } });
-  const rule = (name: string, ...expr: NftJson[]) => commands.push({ add: { rule: { ...place, chain: name, expr } } });
   const address = addressType(family);
   const map = (name: string, type: readonly string[]) =>
     commands.push({ add: { map: { ...place, name, type, map: 'verdict' } } });
@@ -104,7 +107,14 @@ function skeleton(options: RulesetOptions): NftJson[] {
   map('no-endpoint-nodeports', ['inet_proto', 'inet_service']);
   set('cluster-ips');
   set('nodeport-ips');
+  return commands;
+}
 
+function fixedRules(options: RulesetOptions): NftJson[] {
+  const { family } = options;
+  const commands: NftJson[] = [];
+  const rule = (chain: string, ...expr: NftJson[]) =>
+    commands.push({ add: { rule: { family, table: tableName, chain, expr } } });
   const daddr = { payload: { protocol: family, field: 'daddr' } };
   const l4proto = { meta: { key: 'l4proto' } };
   const dport = { payload: { protocol: 'th', field: 'dport' } };

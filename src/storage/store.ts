@@ -1,6 +1,7 @@
 /**
  * The storage contract: a revisioned key-value store, the model of etcd. Implementations: `memory/` (keeps values as they are),
- * `lmdb/` (durable, one machine), later `etcd/`. `store.contract.ts` holds the behaviours that every one of them must show.
+ * `lmdb/` (durable, one machine), `etcd/` (several machines and servers). `store.contract.ts` holds the behaviours that every one of
+ * them must show.
  *
  * Guarantees:
  * - Revisions are positive, strictly rising integers over the whole store; each successful put or remove takes the next one.
@@ -93,6 +94,8 @@ export interface Subscription {
 export interface Store<V> {
   /** The newest durable revision. An empty store is at 1, as etcd is, for the API gives 0 a meaning of its own. */
   readonly revision: number;
+  /** Where other processes write too: the newest revision there is, which `revision` only learns with time. */
+  currentRevision?(): Promise<number>;
   /** Everything before this revision may be forgotten; reads and watches below it fail with `CompactedError`. */
   readonly compactedRevision: number;
   get(key: string, options?: { readonly revision?: number | undefined }): Promise<Entry<V> | undefined>;

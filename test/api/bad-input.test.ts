@@ -288,7 +288,7 @@ describe('bad requests', () => {
         assert.equal(answer.status, 403);
         assert.equal(
           statusOf(answer).message,
-          'users "admin" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',
+          'configmaps is forbidden: User "jane" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "default"',
         );
         wire.close();
       }

@@ -1,4 +1,7 @@
-/** Patches as clients send them: directives of strategic merge, strictness by every verb and encoding, and laws of ownership over whole histories. */
+/**
+ * Patches as clients send them: directives of strategic merge, strictness by every verb and encoding, and laws of ownership over
+ * whole histories.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';

@@ -1,7 +1,7 @@
 /**
- * What a write did to an object, as field sets: which fields it set (added or changed) and which it removed. Both objects are walked
- * together once along the shape; parts that are the same value cost nothing. A part that is new is in the set as a whole: itself and all it holds.
- * An empty list, map or struct counts as one field.
+ * What a write did to an object, as field sets: which fields it set (added or changed) and which it removed. Both objects are
+ * walked together once along the shape; parts that are the same value cost nothing. A part that is new is in the set as a
+ * whole: itself and all it holds. An empty list, map or struct counts as one field.
  */
 import { setOwn } from '../json-text.ts';
 import { isObject, jsonEqual } from '../patch/merge-patch.ts';

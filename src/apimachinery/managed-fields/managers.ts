@@ -76,7 +76,10 @@ export function holdsNothing(fields: FieldSet | undefined): boolean {
   return fields === undefined || isMember(fields);
 }
 
-/** As they stand in an object (`share` may give an equal set in the place of each); undefined where there is nobody. Applied entries first, then by time and name. */
+/**
+ * As they stand in an object (`share` may give an equal set in the place of each); undefined where there is nobody. Applied
+ * entries first, then by time and name.
+ */
 export function managerEntries(
   managers: Managers,
   share: (writer: Writer, fields: FieldSet) => FieldSet = (_, fields) => fields,

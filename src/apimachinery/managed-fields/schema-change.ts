@@ -1,6 +1,7 @@
 /**
- * Fields that somebody has from before the type of his kind changed. Where a list, map or struct was many fields and is one now, whoever had any
- * of these has the one. The other way nothing is done: who had the whole has it, as if it had always been many fields.
+ * Fields that somebody has from before the type of his kind changed. Where a list, map or struct was many fields and is one
+ * now, whoever had any of these has the one. The other way nothing is done: who had the whole has it, as if it had always been
+ * many fields.
  */
 import { type FieldSet, finished, isMember, leaf } from './field-set.ts';
 import { type Shape, shapeOfField } from './shape.ts';

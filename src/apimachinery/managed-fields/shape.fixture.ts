@@ -1,4 +1,7 @@
-/** A small kind for tests: scalars, a keyed list with a default in its keys, a set, an atomic list, a map, nested structs, one that holds more than it declares. */
+/**
+ * A small kind for tests: scalars, a keyed list with a default in its keys, a set, an atomic list, a map, nested structs, one
+ * that holds more than it declares.
+ */
 import { deducedShape, type ListShape, type Shape, type StructField, type StructShape } from './shape.ts';
 
 const text: Shape = { form: 'scalar', scalar: 'string' };

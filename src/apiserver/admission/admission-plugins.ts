@@ -52,8 +52,6 @@ export interface AdmissionOptions {
   readonly tolerations?: DefaultTolerationOptions | undefined;
   /** What `--admission-control-config-file` says, by plugin. */
   readonly configurations?: ReadonlyMap<string, unknown> | undefined;
-  /** Plugins that others bring, by upstream's name: webhooks, policies. */
-  readonly additional?: Readonly<Record<string, CreatePlugin>> | undefined;
 }
 
 /** Throws when a name is not known, is both enabled and disabled, or is off by a gate. */
@@ -72,7 +70,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionChain {
   const both = enable.filter((name) => disable.includes(name));
   if (both.length > 0)
     throw new Error(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`);
-  const known = { ...plugins(options), ...options.additional };
+  const known = plugins(options);
   const enabled = order.filter(
     (name) => (defaultEnabled.includes(name) || enable.includes(name)) && !disable.includes(name),
   );
@@ -93,6 +91,7 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
     AlwaysPullImages: alwaysPullImages,
+    ImagePolicyWebhook: onDemand('image-policy-webhook.ts', 'imagePolicyWebhook'),
     PodSecurity: podSecurity,
     PodNodeSelector: onDemand('pod-node-selector.ts', 'podNodeSelector'),
     Priority: priority,

@@ -41,7 +41,7 @@ describe('Admission chain', () => {
   });
 
   it('takes flags', () => {
-    const { chain } = chainOf(['NodeRestriction', 'ImagePolicyWebhook'], ['PodSecurity']);
+    const { chain } = chainOf(['NodeRestriction', 'PodGroupProtection'], ['PodSecurity']);
     assert.ok(chain.pluginNames.indexOf('NodeRestriction') > chain.pluginNames.indexOf('ServiceAccount'));
     assert.ok(!chain.pluginNames.includes('PodSecurity'));
   });

@@ -1,6 +1,7 @@
 /**
- * Gathers events and hands them on a batch at a time, so that no request waits for where they go. A batch leaves when it is full or its first event has
- * waited long enough, and no faster than the throttle lets it. What comes while the buffer is full is lost, and told in the log.
+ * Gathers events and hands them on a batch at a time, so that no request waits for where they go. A batch leaves when it is
+ * full or its first event has waited long enough, and no faster than the throttle lets it. What comes while the buffer is full
+ * is lost, and told in the log.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';

@@ -1,5 +1,6 @@
 /**
- * Tokens of service accounts as TokenRequest gives them out, bound to a Pod, Node or Secret and valid only while that object is. A signature alone is never enough: the account must still exist under the uid the token names.
+ * Tokens of service accounts as TokenRequest gives them out, bound to a Pod, Node or Secret and valid only while that object
+ * is. A signature alone is never enough: the account must still exist under the uid the token names.
  */
 import { quote } from '../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';

@@ -1,4 +1,7 @@
-/** `AuthorizationConfiguration`: which authorizers are asked, in which order. The shape of the file, and what may stand in it, in upstream's words. */
+/**
+ * `AuthorizationConfiguration`: which authorizers are asked, in which order. The shape of the file, and what may stand in it, in
+ * upstream's words.
+ */
 import {
   duplicate,
   type FieldError,

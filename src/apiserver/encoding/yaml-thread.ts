@@ -1,7 +1,7 @@
 /**
- * Long YAML bodies are read in a thread of their own (`yaml-worker.ts`), for reading them takes seconds: what else the server has to do goes on meanwhile.
- * One document is read at a time and a bounded number waits; a thread that takes too long or too much memory is ended, and the next
- * document gets a new one. Without work the thread ends by itself.
+ * Long YAML bodies are read in a thread of their own (`yaml-worker.ts`), for reading them takes seconds: what else the server
+ * has to do goes on meanwhile. One document is read at a time and a bounded number waits; a thread that takes too long or too
+ * much memory is ended, and the next document gets a new one. Without work the thread ends by itself.
  */
 import { Worker } from 'node:worker_threads';
 import { timeout, tooManyRequests } from '../../apimachinery/status.ts';

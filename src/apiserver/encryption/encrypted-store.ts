@@ -47,6 +47,10 @@ export class EncryptedStore implements Store<Uint8Array> {
     return this.#inner.revision;
   }
 
+  async currentRevision(): Promise<number> {
+    return (await this.#inner.currentRevision?.()) ?? this.#inner.revision;
+  }
+
   get compactedRevision(): number {
     return this.#inner.compactedRevision;
   }

@@ -1,6 +1,7 @@
 /**
- * Who owns which fields, kept right by every write: joins the algebra of `apimachinery/managed-fields` to requests and stored kinds. Ownership is
- * reckoned before admission and the strategies, as upstream does: what these change on their own belongs to nobody.
+ * Who owns which fields, kept right by every write: joins the algebra of `apimachinery/managed-fields` to requests and stored
+ * kinds. Ownership is reckoned before admission and the strategies, as upstream does: what these change on their own belongs
+ * to nobody.
  */
 import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';

@@ -20,6 +20,8 @@ export interface AddressPoolOptions {
   /** Of the loopback user. */
   readonly client: Client;
   readonly random: Random;
+  /** The server's own ranges: they count in its first moments too, before their ServiceCIDR is there. */
+  readonly serviceCidrs: readonly string[];
 }
 
 export interface AddressRequest {
@@ -35,6 +37,9 @@ export interface AddressRequest {
 export type AddressResult =
   | { readonly ok: true; readonly address: string }
   | { readonly ok: false; readonly problem: string };
+
+/** The name of the object that says the server's own ranges. */
+const ownServiceCidr = 'kubernetes';
 
 export class AddressPool {
   readonly #options: AddressPoolOptions;
@@ -124,8 +129,11 @@ export class AddressPool {
     const ready = items.filter(
       ({ metadata, status }) => !metadata.deletionTimestamp && isConditionTrue(status?.conditions, 'Ready'),
     );
-    return ready
-      .flatMap(({ spec }) => spec?.cidrs ?? [])
+    const toldOfOwn = items.some(
+      ({ metadata, status }) => metadata.name === ownServiceCidr && status?.conditions?.length,
+    );
+    const cidrs = ready.flatMap(({ spec }) => spec?.cidrs ?? []);
+    return [...new Set(toldOfOwn ? cidrs : [...this.#options.serviceCidrs, ...cidrs])]
       .map((text) => this.#rangeOf(text))
       .filter((range): range is AddressRange => range?.family === family);
   }

@@ -1,7 +1,7 @@
 /**
- * Keeps addresses of Services and IPAddress objects one to one: makes the object that a Service lacks, takes away the one that no
- * Service has. Both can come about when a server dies between two writes, or by hand. What the informers show may be behind, so nothing is done before the server
- * itself has confirmed it.
+ * Keeps addresses of Services and IPAddress objects one to one: makes the object that a Service lacks, takes away the one that
+ * no Service has. Both can come about when a server dies between two writes, or by hand. What the informers show may be
+ * behind, so nothing is done before the server itself has confirmed it.
  */
 import { type Service, services } from '../../api/gen/core-v1.ts';
 import { type IPAddress, ipAddresses, serviceCIDRs } from '../../api/gen/networking-v1.ts';

@@ -66,11 +66,6 @@ export class ServiceAllocator {
     return this.#ranges.map((range) => range.family);
   }
 
-  /** Address of the `kubernetes` Service: the first of the default range. */
-  get kubernetesAddress(): string {
-    return this.#ranges[0]!.firstAddress;
-  }
-
   /** Reads which node ports are taken; done by itself at the first allocation. */
   restore(): Promise<void> {
     this.#restored ??= this.#restore().catch((error: unknown) => {

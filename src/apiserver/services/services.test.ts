@@ -220,8 +220,6 @@ describe('Cluster IPs', () => {
     assert.equal((await created(allocator, service({ clusterIP: '10.0.0.10' }))).spec.clusterIP, '10.0.0.10');
     assert.match((await updated(allocator, service(), outside)).spec.clusterIP!, /^10\.0\.0\./);
   });
-
-  it("first of the range is the API server's", () => assert.equal(allocatorOf().kubernetesAddress, '10.0.0.1'));
 });
 
 describe('Dual stack', () => {

@@ -44,7 +44,10 @@ export function tableOf(
   };
 }
 
-/** A bookmark as a Table: a row without cells, for there is no object; its metadata stands where a client looks for it, whatever it asked for. */
+/**
+ * A bookmark as a Table: a row without cells, for there is no object; its metadata stands where a client looks for it, whatever
+ * it asked for.
+ */
 export function bookmarkTable(bookmark: KubeObject, version: TableOptions['version']): object {
   const { resourceVersion } = bookmark.metadata;
   const rows = [{ cells: [], object: partialMetadata(bookmark, version) }];

@@ -97,7 +97,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   async fresh(): Promise<void> {
     const loading = this.ready();
     if (loading) await loading;
-    const reached = this.#options.source.feed.reach(this.#options.source.store.revision);
+    const { feed, store } = this.#options.source;
+    const reached = feed.reach(store.currentRevision ? await store.currentRevision() : store.revision);
     if (reached) await reached;
   }
 

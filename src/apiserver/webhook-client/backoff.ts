@@ -6,18 +6,20 @@ import { jitter, type Random } from '../../base/random.ts';
 export interface BackoffOptions {
   readonly clock: Clock;
   readonly random: Random;
+  /** Before the second try; each further pause is half as long again. Default half a second. */
+  readonly firstPauseMs?: number | undefined;
   /** Ends the waiting. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const attempts = 5;
-const firstPauseMs = 500;
+const defaultFirstPauseMs = 500;
 const factor = 1.5;
 const jitterFactor = 0.2;
 
 /** Resolves as the first call that succeeds; rejects as the last one tried. */
 export async function withBackoff<T>(call: () => Promise<T>, options: BackoffOptions): Promise<T> {
-  const { clock, random, signal } = options;
+  const { clock, random, signal, firstPauseMs = defaultFirstPauseMs } = options;
   for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= factor) {
     try {
       return await call();

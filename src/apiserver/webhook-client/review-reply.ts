@@ -1,4 +1,7 @@
-/** Reading what a webhook answers where every request waits for it: a review of the expected kind, of whose fields nothing is taken on trust. */
+/**
+ * Reading what a webhook answers where every request waits for it: a review of the expected kind, of whose fields nothing is
+ * taken on trust.
+ */
 import { quote } from '../../apimachinery/go-text.ts';
 import { parseApiVersion } from '../../apimachinery/resource.ts';
 import type { ReviewObject } from './exchange.ts';
@@ -37,6 +40,14 @@ export class ReplyFields {
 
   texts(name: string): readonly string[] {
     return textsOf(this.#get(name) ?? [], this.#at(name));
+  }
+
+  /** A map of texts. */
+  textMap(name: string): Readonly<Record<string, string>> {
+    const value = this.#get(name) ?? {};
+    if (!isObject(value) || Object.values(value).some((item) => typeof item !== 'string'))
+      throw wrong(this.#at(name), 'a map of texts');
+    return value as Readonly<Record<string, string>>;
   }
 
   fields(name: string): ReplyFields {

@@ -9,7 +9,7 @@ import { tcpDial } from '../../serving/dial.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeCluster } from '../../testing/fake-cluster.ts';
 import { WebhookCallError } from './exchange.ts';
-import { WebhookClients, type WebhookClientsOptions } from './webhook-clients.ts';
+import { serverWebhook, WebhookClients, type WebhookClientsOptions } from './webhook-clients.ts';
 import { startWebhookServer } from './webhook-server.fixture.ts';
 
 function clients(options: Partial<WebhookClientsOptions> = {}): WebhookClients {
@@ -110,13 +110,13 @@ describe('Calling a webhook', () => {
 
   it('calls the server of a kubeconfig', async () => {
     await using server = await startWebhookServer(() => ({ ok: 1 }));
-    const calling = clients();
     const ca = Buffer.from(server.caBundle, 'base64').toString();
     const basicAuth = { username: 'u', password: 'p' };
-    const webhook = calling.ofServer({ server: `${server.url}/authenticate`, tls: { ca }, basicAuth });
+    const target = { server: `${server.url}/authenticate`, tls: { ca }, basicAuth };
+    const { webhook, close } = serverWebhook(target, { clock: systemClock });
     assert.deepEqual(await webhook.post({}), { ok: 1 });
     assert.equal(server.received[0]?.headers.authorization, `Basic ${btoa('u:p')}`);
-    calling.close();
+    close();
   });
 });
 

@@ -81,13 +81,6 @@ export class WebhookClients {
     return made.webhook;
   }
 
-  /** The webhook behind a kubeconfig; its owner keeps it. */
-  ofServer(server: WebhookServer): Webhook {
-    const made = this.#make(serverEndpoint(server));
-    this.#kept.set(`server ${this.#kept.size} ${server.server}`, made);
-    return made.webhook;
-  }
-
   /** Ends all connections. */
   close(): void {
     for (const { pool } of this.#kept.values()) pool.close();
@@ -108,7 +101,7 @@ export class WebhookClients {
   }
 }
 
-/** The webhook behind a kubeconfig, for whoever has no other. */
+/** The webhook behind a kubeconfig; whoever asked for it closes it. */
 export function serverWebhook(
   server: WebhookServer,
   { clock, dial = tcpDial({ clock }) }: Pick<WebhookClientsOptions, 'clock' | 'dial'>,

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { admissionConfigurations } from './admission.ts';
+import { systemClock } from '../../base/clock.ts';
+import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 
 describe('--admission-control-config-file', () => {
   let folder: string;
@@ -38,6 +39,21 @@ describe('--admission-control-config-file', () => {
         ['PodNodeSelector', { podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'a=b' } }],
       ],
     );
+  });
+
+  it('reads the kubeconfig that ImagePolicyWebhook is to use', async () => {
+    const kubeconfig = written(
+      'images.yaml',
+      `{clusters: [{name: c, cluster: {server: "https://images.example/review"}}], users: [{name: u, user: {token: t}}],
+        contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x}`,
+    );
+    const given = (kubeConfigFile: string) => new Map([['ImagePolicyWebhook', { imagePolicy: { kubeConfigFile } }]]);
+    const read = await withImagePolicyServer(given(kubeconfig), systemClock);
+    const { server } = read!.get('ImagePolicyWebhook') as { server?: { server?: string } };
+    assert.equal(server?.server, 'https://images.example/review');
+    await assert.rejects(withImagePolicyServer(given(join(folder, 'none')), systemClock), /kubeConfigFile .*ENOENT/);
+    const others = new Map([['PodSecurity', {}]]);
+    assert.equal(await withImagePolicyServer(others, systemClock), others);
   });
 
   it('may be left out', () => assert.equal(admissionConfigurations(undefined), undefined));

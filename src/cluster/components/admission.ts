@@ -3,11 +3,18 @@
  * its place or in a file of its own. What the plugins make of it is theirs.
  */
 import { dirname, resolve } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { CommandError } from '../command-error.ts';
 import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 
 const flag = '--admission-control-config-file';
 const group = 'apiserver.config.k8s.io';
+
+const imagePolicy = 'ImagePolicyWebhook';
+
+interface ImagePolicyFile {
+  readonly imagePolicy?: { readonly kubeConfigFile?: unknown } | null;
+}
 
 interface PluginEntry {
   readonly name: string;
@@ -35,4 +42,17 @@ export function admissionConfigurations(path: string | undefined): ReadonlyMap<s
     else if (own) configurations.set(name, readConfigurationFile(resolve(dirname(path), own), flag));
   }
   return configurations;
+}
+
+/** The same with what is in the kubeconfig of ImagePolicyWebhook, where that is configured. Rejects with a `CommandError`. */
+export async function withImagePolicyServer(
+  configurations: ReadonlyMap<string, unknown> | undefined,
+  clock: Clock,
+): Promise<ReadonlyMap<string, unknown> | undefined> {
+  const configuration = configurations?.get(imagePolicy) as ImagePolicyFile | null | undefined;
+  const path = configuration?.imagePolicy?.kubeConfigFile;
+  if (!configurations || typeof path !== 'string' || path === '') return configurations;
+  const { kubeconfigOptions } = await import('./connection.ts');
+  const server = await kubeconfigOptions(path, { flag: `${flag}: ${imagePolicy}: kubeConfigFile`, clock });
+  return new Map([...configurations, [imagePolicy, { ...configuration, server }]]);
 }

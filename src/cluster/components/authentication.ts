@@ -1,8 +1,8 @@
 /**
- * Tokens that others vouch for at `kube-apiserver`: of identity providers, from the flags `--oidc-*` or the file of `--authentication-config`, which
- * is followed while the server runs, and of a webhook. A changed file that is wrong changes nothing and is told in the log.
+ * Tokens that others vouch for at `kube-apiserver`: of identity providers, from the flags `--oidc-*` or the file of
+ * `--authentication-config`, which is followed while the server runs, and of a webhook. A changed file that is wrong changes
+ * nothing and is told in the log.
  */
-import { createHash } from 'node:crypto';
 import { semanticallyEqual } from '../../api/equality.ts';
 import { errorsText, type FieldError, path as fieldPath, forbidden } from '../../apimachinery/field-error.ts';
 import { quote } from '../../apimachinery/go-text.ts';
@@ -28,7 +28,7 @@ import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 import { decodeAsWritten, parseConfiguration, readConfigurationText } from './configuration-file.ts';
 import { kubeconfigOptions } from './connection.ts';
-import { followFile } from './followed-file.ts';
+import { contentHash, followFile } from './followed-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 import type { TokenTrust } from './identity.ts';
 import { readPem } from './serving-certificate.ts';
@@ -136,7 +136,7 @@ function providersFromFile(path: string, { issuers }: TokenTrust, parts: Parts):
   refuse(path, errors);
   refuseTunnels(path, jwt);
   const tokens = new JwtAuthenticators(jwt, mappings, authenticatorOptions(signingAlgorithms, parts));
-  statistics.loaded('authentication', hashOf(text));
+  statistics.loaded('authentication', contentHash(text));
 
   /** What can never become right is not tried again; a provider that is not there may come. */
   const look = async () => {
@@ -152,7 +152,7 @@ function providersFromFile(path: string, { issuers }: TokenTrust, parts: Parts):
       refuseTunnels(path, changed.jwt ?? []);
       await tokens.replace(changed.jwt ?? [], validated.mappings);
       text = next;
-      statistics.reloaded('authentication', { hash: hashOf(next), atMs: clock.now() });
+      statistics.reloaded('authentication', { hash: contentHash(next), atMs: clock.now() });
       log.info('authentication configuration replaced', { path });
     } catch (error) {
       if (error instanceof CommandError && next !== undefined) text = next;
@@ -217,8 +217,4 @@ async function webhookFrom(given: GivenFlags, { apiAudiences }: TokenTrust, part
   const { webhook, close } = serverWebhook(server, parts);
   const asked = webhookTokens(webhook, { ...parts, version, apiAudiences });
   return { tokens: cachedTokens(asked, { clock, successTtlMs: ttlMs, failureTtlMs: ttlMs }), close };
-}
-
-function hashOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }

@@ -2,7 +2,6 @@
  * The chain of authorizers of `kube-apiserver`, from `--authorization-mode` and its kin or from the file of `--authorization-config`, which is
  * followed while the server runs. A changed file that is wrong changes nothing and is told in the log.
  */
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { errorsText, path as fieldPath } from '../../apimachinery/field-error.ts';
 import { aggregate, quote } from '../../apimachinery/go-text.ts';
@@ -30,7 +29,7 @@ import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 import { decodeAsWritten, parseConfiguration, readConfigurationText } from './configuration-file.ts';
 import { kubeconfigOptions } from './connection.ts';
-import { followFile } from './followed-file.ts';
+import { contentHash, followFile } from './followed-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'> & { readonly statistics: IdentityStatistics };
@@ -117,7 +116,7 @@ export async function chainFromFile(path: string, parts: Parts): Promise<Followe
     (configuration.authorizers ?? []).map(({ type = '' }) => type).filter((type) => type !== 'Webhook'),
   );
   let loaded = await build(configuration, flag, parts);
-  statistics.loaded('authorization', hashOf(text));
+  statistics.loaded('authorization', contentHash(text));
   const look = async () => {
     try {
       const next = readConfigurationText(path, flag);
@@ -127,7 +126,7 @@ export async function chainFromFile(path: string, parts: Parts): Promise<Followe
       const { close } = loaded;
       loaded = replacement;
       clock.after(closeAfterMs, close);
-      statistics.reloaded('authorization', { hash: hashOf(next), atMs: clock.now() });
+      statistics.reloaded('authorization', { hash: contentHash(next), atMs: clock.now() });
       log.info('authorization configuration replaced', { path });
     } catch (error) {
       statistics.reloaded('authorization', { atMs: clock.now() });
@@ -214,8 +213,4 @@ async function link(
     conditions: compileMatchConditions(matchConditions, fieldPath('matchConditions')).conditions,
   });
   return { type, name, authorizer };
-}
-
-function hashOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }

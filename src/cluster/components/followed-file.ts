@@ -2,6 +2,7 @@
  * A configuration file that is read again when it changes: each minute, and as soon as the file system tells of it. Editors and mounted
  * volumes replace files, so the folder is watched and the content compared.
  */
+import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -42,6 +43,11 @@ export function followFile({ path, clock, look }: FollowedFileOptions): { close(
       watcher?.close();
     },
   };
+}
+
+/** As metrics tell which content is in force. */
+export function contentHash(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 /** Where folders cannot be watched, looking each minute must do. */

@@ -15,7 +15,7 @@ import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, start
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
 import { nodeAddress } from '../machine.ts';
-import { admissionConfigurations } from './admission.ts';
+import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -101,9 +101,10 @@ export async function configureApiServer(
   };
   const identity = await identityFrom(given, tokens, environment);
   const auditor = await auditorOf(given, environment);
+  const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
     async storeOver(store) {
       if (encryption.path === undefined) return { kind: 'bytes', store };
       const { encryptStore } = await import('./encryption.ts');

@@ -2,7 +2,7 @@
  * The machine under a node, as the kubelet needs it: facts, files, volumes, cgroups and the network that probes use. `linux-host.ts`
  * is the real one; `simulated-host.ts` touches nothing, so that thousands of nodes fit into one process on virtual time.
  */
-import type { Container, Pod, PodQOSClass, Probe } from '../../api/gen/core-v1.ts';
+import type { Container, Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
 import type { LogRecord } from '../logs/container-log.ts';
 import type { ContainerStatus, LinuxResources, Mount } from '../runtime/runtime.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
@@ -113,8 +113,6 @@ export interface HttpTarget {
   readonly url: string;
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
-
-export type HttpGet = NonNullable<Probe['httpGet']>;
 
 export interface NodeHost {
   facts(): Promise<MachineFacts>;

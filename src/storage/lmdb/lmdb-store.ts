@@ -11,6 +11,7 @@ import { dirname } from 'node:path';
 import { pid } from 'node:process';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import type { Codec } from '../codec.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
 import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
 import {
@@ -33,16 +34,7 @@ import { DataDirectoryError, LmdbDatabase, type ScannedRecord, type Snapshot } f
 import { type DirectoryLock, lockDirectory } from './directory-lock.ts';
 import { longestKeyBytes } from './record.ts';
 
-/** Between values and their bytes on disk. */
-export interface Codec<V> {
-  /** The store does not change the buffer and expects that nobody else does. */
-  encode(value: V): Buffer;
-  /** The buffer is the decoder's own. */
-  decode(bytes: Buffer): V;
-}
-
-/** For stores whose values are bytes. */
-export const bufferCodec: Codec<Buffer> = { encode: (value) => value, decode: (bytes) => bytes };
+export { bufferCodec, type Codec } from '../codec.ts';
 
 export interface LmdbStoreOptions<V> {
   /** The data directory; made if it does not exist. */

@@ -9,7 +9,7 @@
  *     requests = max(100 + 200 + 50, 50 + 500) = 550
  */
 import { parseQuantity } from '../../../apimachinery/quantity.ts';
-import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../gen/core-v1.ts';
+import type { Container, ContainerStatus, Pod } from '../../gen/core-v1.ts';
 import { isSidecar, podCondition } from './pod-status.ts';
 
 /** Resource name to amount: `{ cpu: 250, memory: 134217728 }`. */
@@ -64,10 +64,6 @@ export function podLimits(pod: Pod, options: PodResourcesOptions = {}): Resource
 /** Resources that may be set for a Pod as a whole. */
 export function isPodLevelResource(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource.startsWith('hugepages-');
-}
-
-export function hasPodLevelResources(resources: ResourceRequirements | undefined): boolean {
-  return [resources?.requests, resources?.limits].some((list) => Object.keys(list ?? {}).some(isPodLevelResource));
 }
 
 /** Adds `more` to `total` in place. */

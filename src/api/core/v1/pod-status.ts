@@ -12,16 +12,6 @@ import type {
   PodStatus,
 } from '../../gen/core-v1.ts';
 
-export type PodConditionType =
-  | 'PodScheduled'
-  | 'Ready'
-  | 'Initialized'
-  | 'ContainersReady'
-  | 'DisruptionTarget'
-  | 'PodReadyToStartContainers'
-  | 'PodResizePending'
-  | 'PodResizeInProgress';
-
 export function podCondition(status: PodStatus | undefined, type: string): PodCondition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
 }

@@ -10,7 +10,6 @@ import {
   type CelResult,
   CelType,
   doubleType,
-  dynType,
   intType,
   listOf,
   mapOf,
@@ -56,7 +55,6 @@ export function readBy(declared: DeclaredType, adapt: Adapt): DeclaredType {
 export const declaredBool: DeclaredType = declaredScalar(boolType, 4);
 export const declaredInt: DeclaredType = declaredScalar(intType, 1);
 export const declaredDouble: DeclaredType = declaredScalar(doubleType, 1);
-export const declaredDyn: DeclaredType = declaredScalar(dynType, 1);
 /** A text of which nothing is known. */
 export const declaredString: DeclaredType = declaredScalar(stringType, 2, maxRequestSizeBytes - 2);
 

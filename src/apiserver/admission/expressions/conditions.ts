@@ -1,4 +1,7 @@
-/** Match conditions: all must be true, one that is false is enough to leave the request alone, and what else goes wrong is judged by the failure policy. */
+/**
+ * Match conditions: all must be true, one that is false is enough to leave the request alone, and what else goes wrong is judged
+ * by the failure policy.
+ */
 import type { CompiledExpression } from '../../../api/admissionregistration/expressions/compile.ts';
 import { aggregate } from '../../../apimachinery/go-text.ts';
 import { BudgetSpent, type Evaluation } from './evaluation.ts';

@@ -332,3 +332,86 @@ describe('ResourceQuota', () => {
     );
   });
 });
+
+describe('ResourceQuota with limited resources', () => {
+  const configured = (...limitedResources: object[]) => ({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'ResourceQuotaConfiguration',
+    limitedResources,
+  });
+  const asked = async (
+    quotas: readonly ResourceQuota[],
+    limited: object,
+    { object = web, oldObject }: { object?: Pod; oldObject?: Pod } = {},
+  ) => {
+    const { context, cluster } = pluginHarness();
+    cluster.add(resourceQuotas, ...quotas);
+    const attributes = attributesOf({ type: pods, object, ...(oldObject ? { oldObject } : {}) });
+    return refusalOf(resourceQuota(context, configured(limited)), attributes);
+  };
+  const web = pod({ containers: [container('c', { cpu: '500m' })], priorityClassName: 'cluster-services' });
+  const quota = (hard: Amounts, spec: Partial<ResourceQuota['spec']> = {}): ResourceQuota => ({
+    metadata: { name: 'q', namespace: 'a' },
+    spec: { hard, ...spec },
+    status: { hard, used: Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])) },
+  });
+  const cpu = { resource: 'pods', matchContains: ['cpu'] };
+  const scope = { scopeName: 'PriorityClass', operator: 'In', values: ['cluster-services'] } as const;
+
+  it('refuses what no quota covers, naming all of it', async () => {
+    const all = 'pods "web" is forbidden: insufficient quota to consume: cpu,requests.cpu';
+    assert.equal(await asked([], cpu), all);
+    assert.equal(await asked([quota({ pods: '5' })], cpu), all);
+    assert.equal(
+      await asked([quota({ 'requests.cpu': '5' })], cpu),
+      'pods "web" is forbidden: insufficient quota to consume: cpu',
+    );
+    assert.equal(await asked([quota({ 'requests.cpu': '5', cpu: '5' })], cpu), undefined);
+  });
+
+  it('lets alone other resources, what is not used, and updates that take no more', async () => {
+    assert.equal(await asked([], { ...cpu, apiGroup: 'apps' }), undefined);
+    assert.equal(await asked([], { ...cpu, matchContains: ['memory'] }), undefined);
+    const stored = (seconds?: number): Pod => ({
+      ...web,
+      metadata: { ...web.metadata, resourceVersion: '1' },
+      spec: { ...web.spec, ...(seconds === undefined ? {} : { activeDeadlineSeconds: seconds }) },
+    });
+    assert.equal(await asked([], cpu, { object: stored(5), oldObject: stored() }), undefined);
+  });
+
+  it('refuses an object in a limited scope where no quota has that scope', async () => {
+    const limited = { resource: 'pods', matchScopes: [scope] };
+    const message = 'insufficient quota to match these scopes: [{PriorityClass In [cluster-services]}]';
+    assert.equal(await asked([], limited), message);
+    assert.equal(await asked([quota({ pods: '5' })], limited), message);
+    const covering = quota({ pods: '5' }, { scopeSelector: { matchExpressions: [scope] } });
+    assert.equal(await asked([covering], limited), undefined);
+    assert.equal(await asked([], limited, { object: pod({ containers: [] }) }), undefined);
+  });
+
+  it('asks for cover once, not of the quotas alone that were charged by others meanwhile', async () => {
+    const { context, cluster } = pluginHarness();
+    const named = (name: string, hard: Amounts) => ({ ...quota(hard), metadata: { name, namespace: 'a' } });
+    cluster.add(resourceQuotas, named('whole', { cpu: '5' }), named('requests', { 'requests.cpu': '5' }));
+    let conflicts = 0;
+    cluster.onCall = (call) => {
+      if (call.subresource === 'status' && conflicts++ === 0) throw conflict(resourceQuotas, 'whole');
+    };
+    const plugin = resourceQuota(context, configured(cpu));
+    assert.equal(await refusalOf(plugin, attributesOf({ type: pods, object: web })), undefined);
+    const spent = (key: string) => cluster.get(resourceQuotas, key)?.status?.used;
+    assert.deepEqual([spent('a/whole'), spent('a/requests')], [{ cpu: '500m' }, { 'requests.cpu': '500m' }]);
+  });
+
+  it('does not start on a configuration that is none', () => {
+    const { context } = pluginHarness();
+    const cases: readonly (readonly [unknown, RegExp])[] = [
+      [{ kind: 'Other' }, /no kind "Other" is registered for version ""/],
+      [configured({ resource: 'pods' }, {}), /limitedResources\[1\]\.resource: Required value/],
+      [configured({ resource: 'pods', match: [] }), /unknown field "limitedResources\[0\]\.match"/],
+      [{ ...configured(), limitedResources: {} }, /limitedResources is not a list/],
+    ];
+    for (const [configuration, message] of cases) assert.throws(() => resourceQuota(context, configuration), message);
+  });
+});

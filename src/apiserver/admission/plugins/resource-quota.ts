@@ -10,9 +10,11 @@ import { compareResourceVersions } from '../../../apimachinery/resource-version.
 import { internalError } from '../../../apimachinery/status.ts';
 import { withTimeout } from '../../../base/clock.ts';
 import { onFirstCall } from '../../../base/lazy-module.ts';
+import { loaderFrom } from '../../../base/load-on-use.ts';
 import type { Informer } from '../../../reconcile/informer.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
 import { type PluginContext, whenReady } from '../plugin-context.ts';
+import type { LimitedResource } from '../quota/limited-resources.ts';
 
 const ignored: ReadonlySet<string> = new Set([
   'bindings',
@@ -28,6 +30,7 @@ const ignored: ReadonlySet<string> = new Set([
 ]);
 /** The rules of counting, which a cluster without quotas does without. */
 const chargeQuotas = onFirstCall(async () => (await import('../quota/quota-check.ts')).chargeQuotas);
+const load = loaderFrom(import.meta.url);
 const waitMs = 10_000;
 const cacheEntries = 100;
 const retries = 3;
@@ -38,9 +41,11 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-export function resourceQuota(context: PluginContext): AdmissionPlugin {
+/** Throws when there is a configuration, and it is none. */
+export function resourceQuota(context: PluginContext, configuration?: unknown): AdmissionPlugin {
   const informer = context.informers.of(resourceQuotas);
-  const charges = new QuotaCharges(context, informer);
+  const limited = configuration === undefined ? [] : limitedBy(configuration);
+  const charges = new QuotaCharges(context, informer, limited);
   return {
     name: 'ResourceQuota',
     handles: (operation, resource, subresource) => {
@@ -56,23 +61,30 @@ export function resourceQuota(context: PluginContext): AdmissionPlugin {
       if (ready) return ready.then(() => charges.evaluate(attributes));
       // A quota binds nobody before its controller has counted, so what the informer does not know yet does not matter yet; and the
       // common case, a namespace without quotas, costs no turn of the loop.
-      return informer.list(namespace).length === 0 ? undefined : charges.evaluate(attributes);
+      return limited.length === 0 && informer.list(namespace).length === 0 ? undefined : charges.evaluate(attributes);
     },
   };
+}
+
+function limitedBy(configuration: unknown): readonly LimitedResource[] {
+  type Read = (configuration: unknown) => readonly LimitedResource[];
+  return load<Read>('../quota/limited-resources.ts', 'limitedResourcesOf')(configuration);
 }
 
 /** Requests that wait to be charged, and the rounds in which they are. */
 class QuotaCharges {
   readonly #context: PluginContext;
   readonly #informer: Informer<ResourceQuota>;
+  readonly #limited: readonly LimitedResource[];
   /** Namespaces with a round under way, and who waits for the next. */
   readonly #waiting = new Map<string, Waiter[]>();
   /** What this server wrote, until the informer has caught up with it. */
   readonly #written = new Map<string, ResourceQuota>();
 
-  constructor(context: PluginContext, informer: Informer<ResourceQuota>) {
+  constructor(context: PluginContext, informer: Informer<ResourceQuota>, limited: readonly LimitedResource[]) {
     this.#context = context;
     this.#informer = informer;
+    this.#limited = limited;
   }
 
   /** Resolves once the request is charged; rejects with the refusal. */
@@ -105,7 +117,9 @@ class QuotaCharges {
   }
 
   async #chargeRound(quotas: readonly ResourceQuota[], round: readonly Waiter[], retriesLeft: number): Promise<void> {
-    const { charged, pending } = await this.#charge(quotas, round);
+    // Later tries see only the quotas that failed to be stored, which say nothing of what the others cover.
+    const limited = retriesLeft === retries ? this.#limited : [];
+    const { charged, pending } = await this.#charge(quotas, round, limited);
     if (pending.length === 0) return;
     const changed = charged.filter((quota, i) => quota !== quotas[i]);
     const outcomes = await Promise.allSettled(changed.map((quota) => this.#store(quota)));
@@ -130,12 +144,13 @@ class QuotaCharges {
   async #charge(
     quotas: readonly ResourceQuota[],
     round: readonly Waiter[],
+    limited: readonly LimitedResource[],
   ): Promise<{ readonly charged: readonly ResourceQuota[]; readonly pending: readonly Waiter[] }> {
     let charged = quotas;
     const pending: Waiter[] = [];
     for (const waiter of round) {
       try {
-        const next = await chargeQuotas(charged, waiter.attributes, this.#context.clock.now());
+        const next = await chargeQuotas(charged, waiter.attributes, { nowMs: this.#context.clock.now(), limited });
         if (waiter.attributes.dryRun || next.every((quota, i) => quota === charged[i])) waiter.resolve();
         else {
           pending.push(waiter);

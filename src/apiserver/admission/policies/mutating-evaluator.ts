@@ -1,4 +1,7 @@
-/** A MutatingAdmissionPolicy's expressions, and what they make of one object: apply configurations merged into it, JSON patches applied to it. */
+/**
+ * A MutatingAdmissionPolicy's expressions, and what they make of one object: apply configurations merged into it, JSON patches
+ * applied to it.
+ */
 import {
   applyResult,
   type CompiledExpression,

@@ -8,18 +8,26 @@ import { parseQuantity, type Quantity, zeroQuantity } from '../../../apimachiner
 import type { AdmissionAttributes } from '../admission.ts';
 import { type Amounts, amountsOf } from '../pod-quantities.ts';
 import { refusal } from '../refusal.ts';
+import { type Covered, type LimitedResource, refuseUncovered } from './limited-resources.ts';
 import { inScope, namesAbout, unstatedResources, usageOf } from './usage.ts';
+
+/** What there is to hold the request against. */
+export interface Charging {
+  readonly nowMs: number;
+  /** What may only be used where a quota covers it. */
+  readonly limited?: readonly LimitedResource[] | undefined;
+}
 
 /** The quotas as they stand after the request; unchanged ones are the same objects. Throws the refusal. */
 export function chargeQuotas(
   quotas: readonly ResourceQuota[],
   attributes: AdmissionAttributes,
-  nowMs: number,
+  { nowMs, limited = [] }: Charging,
 ): readonly ResourceQuota[] {
   const { resource, object, oldObject, operation } = attributes;
   const concerned = quotas.filter((quota) => concerns(quota, attributes, object));
   for (const quota of concerned) refuseIncomplete(quota, attributes);
-  if (concerned.length === 0) return quotas;
+  if (concerned.length === 0 && limited.length === 0) return quotas;
 
   const usage = usageOf(resource, object, nowMs);
   const negative = [...usage].filter(([, amount]) => amount.sign < 0).map(([name]) => name);
@@ -29,11 +37,24 @@ export function chargeQuotas(
   // An update pays the difference, but only to quotas that already paid for the old object.
   const isUpdate = operation === 'UPDATE' && !!oldObject?.metadata.resourceVersion;
   const difference = isUpdate ? subtract(usage, usageOf(resource, oldObject, nowMs)) : usage;
-  return quotas.map((quota) => {
-    if (!concerned.includes(quota)) return quota;
-    const delta = isUpdate && concerns(quota, attributes, oldObject) ? difference : usage;
-    return charge(quota, delta, attributes);
-  });
+  const deltaFor = (quota: ResourceQuota) => (isUpdate && concerns(quota, attributes, oldObject) ? difference : usage);
+  // What takes nothing more than before needs no cover.
+  const takes = concerned.length > 0 ? concerned.map(deltaFor) : [difference];
+  if (takes.every((amounts) => [...amounts.values()].every((amount) => amount.isZero))) return quotas;
+  refuseUncovered(limited, coverOf(quotas, concerned, attributes), { attributes, usage });
+  return quotas.map((quota) => (concerned.includes(quota) ? charge(quota, deltaFor(quota), attributes) : quota));
+}
+
+/** A scope covers whether or not the rest of its quota fits the object. */
+function coverOf(
+  quotas: readonly ResourceQuota[],
+  concerned: readonly ResourceQuota[],
+  { resource, object }: AdmissionAttributes,
+): Covered {
+  return {
+    names: new Set(concerned.flatMap((quota) => namesAbout(resource, Object.keys(quota.status?.hard ?? {})))),
+    scopes: quotas.flatMap(scopeRequirements).filter((scope) => inScope(scope, resource, object)),
+  };
 }
 
 function concerns(quota: ResourceQuota, { resource }: AdmissionAttributes, object: unknown): boolean {

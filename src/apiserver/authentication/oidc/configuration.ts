@@ -1,4 +1,7 @@
-/** `AuthenticationConfiguration` of `apiserver.config.k8s.io`: identity providers whose tokens are believed, and who may come in without any. */
+/**
+ * `AuthenticationConfiguration` of `apiserver.config.k8s.io`: identity providers whose tokens are believed, and who may come in
+ * without any.
+ */
 export interface AuthenticationConfiguration {
   readonly jwt?: readonly JwtConfiguration[] | undefined;
   readonly anonymous?: AnonymousConfiguration | undefined;

@@ -104,6 +104,7 @@ function convertedStore<V>(store: SourceStore<V>, values: ConvertedValues<V>): S
     get revision() {
       return store.revision;
     },
+    currentRevision: async () => (await store.currentRevision?.()) ?? store.revision,
     async range(options) {
       const result = await store.range(options);
       return { ...result, entries: await values.entries(result.entries) };

@@ -1,0 +1,183 @@
+/**
+ * Calls to the members of an etcd cluster. One member is asked at a time; when it cannot be reached, or has no leader, the next one is.
+ * A read is tried again until its time is up. A write is tried again only if it cannot have been carried out: else its failure is told,
+ * for its outcome is not known.
+ */
+import {
+  type ClientDuplexStream,
+  credentials,
+  Client as GrpcClient,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import type { Clock } from '../../base/clock.ts';
+import { StorageUnavailableError } from '../store.ts';
+import {
+  type Draft,
+  decode,
+  encode,
+  type Message,
+  type Method,
+  type Table,
+  watchPath,
+  watchRequest,
+  watchResponse,
+} from './messages.ts';
+
+export interface EtcdTls {
+  readonly caPem?: string | undefined;
+  readonly certificatePem?: string | undefined;
+  readonly keyPem?: string | undefined;
+}
+
+export interface EtcdConnectionOptions {
+  /** `https://10.0.0.1:2379`; without a scheme: as with `http`. */
+  readonly endpoints: readonly string[];
+  readonly tls?: EtcdTls | undefined;
+  readonly clock: Clock;
+  /** Of one call with all its tries. Default 10 seconds. */
+  readonly requestTimeoutMs?: number | undefined;
+}
+
+export type WatchStream = ClientDuplexStream<Draft<typeof watchRequest>, Message<typeof watchResponse>>;
+
+/** What etcd said to a call; `code` is that of gRPC. */
+export class EtcdError extends Error {
+  override readonly name = 'EtcdError';
+  readonly code: number;
+  constructor(code: number, details: string, options?: ErrorOptions) {
+    super(details, options);
+    this.code = code;
+  }
+}
+
+interface CallOptions {
+  /** Whether it may be carried out twice. */
+  readonly repeatable: boolean;
+}
+
+const defaultRequestTimeoutMs = 10_000;
+const retryDelayMs = 50;
+const channelOptions = {
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  // A member that went silently is noticed as soon as upstream's client notices it.
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  'grpc.use_local_subchannel_pool': 1,
+} as const;
+
+export class EtcdConnection {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #members: readonly GrpcClient[];
+  #current = 0;
+
+  constructor({ endpoints, tls, clock, requestTimeoutMs }: EtcdConnectionOptions) {
+    if (endpoints.length === 0) throw new TypeError('no etcd endpoint is given');
+    this.#clock = clock;
+    this.#timeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
+    this.#members = endpoints.map((endpoint) => memberAt(endpoint, tls));
+  }
+
+  call<Q extends Table, R extends Table>(
+    method: Method<Q, R>,
+    request: Draft<Q>,
+    { repeatable }: CallOptions,
+  ): Promise<Message<R>> {
+    const dueMs = this.#clock.monotonic() + this.#timeoutMs;
+    const attempt = async (): Promise<Message<R>> => {
+      const member = this.#current;
+      try {
+        return await this.#callOnce(member, method, request, dueMs);
+      } catch (error) {
+        if (!(error instanceof EtcdError) || error.code !== status.UNAVAILABLE) throw toStoreError(error);
+        this.#leave(member);
+        const again = repeatable || neverSent(error);
+        if (!again || this.#clock.monotonic() + retryDelayMs >= dueMs) throw toStoreError(error);
+        await new Promise<void>((resolve) => this.#clock.after(retryDelayMs, resolve));
+        return attempt();
+      }
+    };
+    return attempt();
+  }
+
+  /** A stream that etcd ends when its member loses the leader. `failed` has the next stream go to another member. */
+  watch(): { readonly stream: WatchStream; failed(): void } {
+    const member = this.#current;
+    const metadata = new Metadata();
+    metadata.set('hasleader', 'true');
+    const stream: WatchStream = this.#members[member]!.makeBidiStreamRequest(
+      watchPath,
+      (request: Draft<typeof watchRequest>) => encode(watchRequest, request),
+      (bytes: Buffer) => decode(watchResponse, bytes),
+      metadata,
+    );
+    return { stream, failed: () => this.#leave(member) };
+  }
+
+  close(): void {
+    for (const member of this.#members) member.close();
+  }
+
+  #leave(member: number): void {
+    if (this.#current === member) this.#current = (member + 1) % this.#members.length;
+  }
+
+  #callOnce<Q extends Table, R extends Table>(
+    member: number,
+    method: Method<Q, R>,
+    request: Draft<Q>,
+    dueMs: number,
+  ): Promise<Message<R>> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const call = this.#members[member]!.makeUnaryRequest(
+        method.path,
+        (message: Draft<Q>) => encode(method.request, message),
+        (bytes: Buffer) => decode(method.response, bytes),
+        request,
+        (error: ServiceError | null, response?: Message<R>) => {
+          timer.cancel();
+          if (!error) resolve(response!);
+          else if (late) reject(new EtcdError(status.DEADLINE_EXCEEDED, 'context deadline exceeded'));
+          else reject(new EtcdError(error.code, error.details, { cause: error }));
+        },
+      );
+      const timer = this.#clock.after(dueMs - this.#clock.monotonic(), () => {
+        late = true;
+        call.cancel();
+      });
+    });
+  }
+}
+
+function memberAt(endpoint: string, tls: EtcdTls = {}): GrpcClient {
+  const url = new URL(endpoint.includes('://') ? endpoint : `http://${endpoint}`);
+  const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+  const secure = url.protocol === 'https:';
+  return new GrpcClient(
+    `${url.hostname}:${url.port || '2379'}`,
+    secure
+      ? credentials.createSsl(pem(tls.caPem), pem(tls.keyPem), pem(tls.certificatePem))
+      : credentials.createInsecure(),
+    channelOptions,
+  );
+}
+
+/** The words with which the gRPC library says that a call has not left this machine. */
+function neverSent({ message }: EtcdError): boolean {
+  return message.startsWith('No connection established') || message.startsWith('Name resolution failed');
+}
+
+function toStoreError(error: unknown): unknown {
+  if (!(error instanceof EtcdError)) return error;
+  const { code, message } = error;
+  const passing = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(code);
+  const full = code === status.RESOURCE_EXHAUSTED;
+  return passing || full ? new StorageUnavailableError(message, { cause: error }) : error;
+}

@@ -1,0 +1,170 @@
+/**
+ * One watch on etcd that outlives its connections. Invariant: its watcher gets every change of its range after its position exactly
+ * once and in order, or its end.
+ *
+ * It asks for all keys of etcd, not for its range alone, if its watcher wants to hear of progress: then each event proves that all
+ * before it have come, on every release of etcd (what etcd itself says of progress is not to be trusted before 3.4.31 and 3.5.13).
+ *
+ * It begins at its position, the change there included, and passes that one over: etcd takes a watch from the very revision that was
+ * compacted, whose removals are gone, and so one that begins after a position before it would have a gap.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { orderedKey } from '../revision-index.ts';
+import { CompactedError, type Entry, type StoreEvent, type Watcher, type WatchOptions } from '../store.ts';
+import type { EtcdConnection, WatchStream } from './connection.ts';
+import { deleteEvent, type Event, type KeyValue, type Message, type watchResponse } from './messages.ts';
+
+export interface EtcdWatchOptions<V> {
+  readonly connection: EtcdConnection;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly toEntry: (kv: KeyValue) => Entry<V>;
+  readonly compactedRevision: () => number;
+  /** Changes up to this revision are known. */
+  readonly onRevision: (revision: number) => void;
+  readonly onCompacted: (revision: number) => void;
+  readonly onEnd: (watch: EtcdWatch<V>) => void;
+}
+
+const reopenDelayMs = 100;
+const firstKey = Uint8Array.of(0);
+
+export class EtcdWatch<V> {
+  readonly #options: EtcdWatchOptions<V>;
+  readonly #range: { readonly start: string; readonly end: string };
+  readonly #bounds: { readonly key: Uint8Array; readonly rangeEnd: Uint8Array };
+  readonly #watcher: Watcher<V>;
+  #position: number;
+  #toldRevision: number;
+  #stream: WatchStream | undefined;
+  #reopening: Timer | undefined;
+  /** Of a response that comes in several parts. */
+  #parts: Event[] = [];
+  #waiting: { readonly revision: number; readonly resolve: () => void }[] = [];
+  #closed = false;
+
+  constructor({ start, end, afterRevision }: WatchOptions, watcher: Watcher<V>, options: EtcdWatchOptions<V>) {
+    this.#options = options;
+    this.#watcher = watcher;
+    this.#range = { start: orderedKey(start), end: orderedKey(end) };
+    this.#bounds = watcher.onProgress
+      ? { key: firstKey, rangeEnd: firstKey }
+      : { key: Buffer.from(start), rangeEnd: Buffer.from(end) };
+    this.#position = afterRevision;
+    this.#toldRevision = afterRevision;
+    this.#open();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#reopening?.cancel();
+    this.#stream?.cancel();
+    this.#options.onEnd(this);
+    for (const { resolve } of this.#waiting) resolve();
+  }
+
+  /** Ends the watch with this error. */
+  fail(error: Error): void {
+    if (this.#closed) return;
+    this.close();
+    try {
+      this.#watcher.onError(error);
+    } catch (thrown) {
+      this.#options.log.error('a watcher of the store threw at its end', { error: thrown });
+    }
+  }
+
+  /** Resolves when all up to `revision` has been delivered, or the watch has ended; at once if this watch cannot tell. */
+  reach(revision: number): Promise<void> {
+    if (this.#closed || this.#position >= revision || !this.#watcher.onProgress) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ revision, resolve }));
+  }
+
+  #open(): void {
+    const { stream, failed } = this.#options.connection.watch();
+    this.#stream = stream;
+    this.#parts = [];
+    let ended = false;
+    const again = (reason: string) => {
+      if (ended) return;
+      ended = true;
+      failed();
+      this.#reopen(reason);
+    };
+    stream.on('data', (response: Message<typeof watchResponse>) => {
+      if (this.#closed || ended) return;
+      if (response.compactRevision > 0) {
+        this.#options.onCompacted(response.compactRevision);
+        this.fail(new CompactedError(this.#options.compactedRevision()));
+      } else if (response.canceled) {
+        stream.cancel();
+        again(response.cancelReason);
+      } else this.#receive(response);
+    });
+    stream.on('error', (error) => again(error.message));
+    stream.on('end', () => again('the stream ended'));
+    const startRevision = Math.max(1, this.#position);
+    stream.write({ create: { ...this.#bounds, startRevision, progressNotify: true, prevKv: true, fragment: true } });
+  }
+
+  #reopen(reason: string): void {
+    if (this.#closed) return;
+    const { clock, log } = this.#options;
+    log.warn('a watch on etcd broke off and goes on from where it was', { reason, revision: this.#position });
+    this.#reopening = clock.after(reopenDelayMs, () => this.#open());
+  }
+
+  #receive({ fragment, events }: Message<typeof watchResponse>): void {
+    const all = this.#parts.length > 0 ? [...this.#parts, ...events] : events;
+    this.#parts = fragment ? [...all] : [];
+    if (fragment || all.length === 0) return;
+    const last = all.at(-1)!.kv!.modRevision;
+    if (last <= this.#position) return;
+    try {
+      const own = this.#readEvents(all);
+      this.#position = last;
+      this.#options.onRevision(last);
+      this.#deliver(own, last);
+    } catch (error) {
+      if (!(error instanceof CompactedError)) this.#options.log.error('a watch on the store is ended', { error });
+      this.fail(error as Error);
+    }
+    for (const { revision, resolve } of this.#waiting) if (revision <= this.#position) resolve();
+    this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#position);
+  }
+
+  #deliver(events: readonly StoreEvent<V>[], last: number): void {
+    if (events.length > 0) {
+      this.#toldRevision = events.at(-1)!.revision;
+      this.#watcher.onEvents(events);
+    }
+    if (this.#closed || this.#toldRevision >= last) return;
+    this.#toldRevision = last;
+    this.#watcher.onProgress?.(last);
+  }
+
+  #readEvents(events: readonly Event[]): StoreEvent<V>[] {
+    const { toEntry } = this.#options;
+    const read: StoreEvent<V>[] = [];
+    for (const { type, kv, previous } of events) {
+      if (!kv || kv.modRevision <= this.#position) continue;
+      const key = Buffer.from(kv.key).toString();
+      const ordered = orderedKey(key);
+      if (ordered < this.#range.start || ordered >= this.#range.end) continue;
+      const removed = type === deleteEvent;
+      // What stood before a change is gone once the change itself is compacted: as good as a gap.
+      if (!previous && (removed || kv.createRevision < kv.modRevision))
+        throw new CompactedError(Math.max(this.#options.compactedRevision(), kv.modRevision));
+      read.push({
+        type: removed ? 'remove' : 'put',
+        key,
+        revision: kv.modRevision,
+        value: removed ? undefined : toEntry(kv).value,
+        previous: previous && toEntry(previous),
+      });
+    }
+    return read;
+  }
+}

@@ -1,0 +1,99 @@
+/** A real etcd for tests: one or several members on free ports of the loopback, with their data in a temporary folder. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface EtcdOptions {
+  readonly members?: number;
+  /** Further flags of each member. */
+  readonly flags?: readonly string[];
+  /** Of the addresses that clients use. Default `http`. */
+  readonly scheme?: 'http' | 'https';
+}
+
+export interface EtcdMember {
+  readonly endpoint: string;
+  start(): Promise<void>;
+  /** Sends a signal; resolves, but for SIGSTOP and SIGCONT, when the process has gone. */
+  signal(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface Etcd {
+  readonly members: readonly EtcdMember[];
+  readonly endpoints: readonly string[];
+  /** Ends all members and takes their data away. */
+  stop(): Promise<void>;
+}
+
+/** A reason to skip, or false; in CI a missing etcd is a failure, not a reason. */
+export function etcdMissing(): string | false {
+  const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'etcd')));
+  return found || process.env.CI === 'true' ? false : 'etcd is not installed (Debian: etcd-server)';
+}
+
+export async function startEtcd({ members: count = 1, flags = [], scheme = 'http' }: EtcdOptions = {}): Promise<Etcd> {
+  const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-'));
+  const ports = await freePorts(count * 2);
+  const addresses = Array.from({ length: count }, (_, i) => ({
+    name: `m${i}`,
+    client: `${scheme}://127.0.0.1:${ports[2 * i]}`,
+    peer: `http://127.0.0.1:${ports[2 * i + 1]}`,
+  }));
+  const cluster = addresses.map(({ name, peer }) => `${name}=${peer}`).join(',');
+  const members = addresses.map(({ name, client, peer }) => {
+    const own = ['--name', name, '--data-dir', join(folder, name)];
+    const listening = ['--listen-client-urls', client, '--advertise-client-urls', client];
+    const peers = ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster];
+    // Large values belong to the contract; short elections keep the tests short.
+    const limits = ['--max-request-bytes', '8388608', '--heartbeat-interval', '50', '--election-timeout', '500'];
+    return memberOf(client, [...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
+  });
+  await Promise.all(members.map((member) => member.start()));
+  return {
+    members,
+    endpoints: members.map(({ endpoint }) => endpoint),
+    async stop() {
+      await Promise.all(members.map((member) => member.signal('SIGKILL')));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function memberOf(endpoint: string, flags: readonly string[]): EtcdMember {
+  let running: ChildProcess | undefined;
+  return {
+    endpoint,
+    async start() {
+      const child = spawn('etcd', flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+      running = child;
+      await new Promise<void>((resolve, reject) => {
+        let text = '';
+        child.on('error', reject);
+        child.on('exit', (code) => reject(new Error(`etcd ended with ${code}:\n${text.slice(-2000)}`)));
+        child.stderr.setEncoding('utf8');
+        child.stderr.on('data', (chunk: string) => {
+          text = `${text}${chunk}`.slice(-20_000);
+          if (text.includes('serving client traffic')) resolve();
+        });
+      });
+      child.removeAllListeners('exit');
+    },
+    async signal(signal) {
+      const child = running;
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await once(child, 'exit');
+    },
+  };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
+}
