@@ -12,7 +12,7 @@ import { DecodeError, decodeExact, duplicateFields } from './decode-exact.ts';
 import { TableEncoder } from './encode.ts';
 import { jsonText, parseJson } from './exact-json.ts';
 import { quote } from './go-text.ts';
-import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson } from './json-text.ts';
+import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson, wellFormed } from './json-text.ts';
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
 import { MessageReader } from './protobuf/message-reader.ts';
 import { MessageWriter } from './protobuf/message-writer.ts';
@@ -63,7 +63,7 @@ export class Codec {
     const original =
       typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
     const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind, request.yaml) : undefined;
-    const text = yaml?.json ?? original;
+    const text = wellFormed(yaml?.json ?? original);
     const fast = parseFast(text);
     const stated = statedKind(
       fast?.value ?? exactOf(text, original, request.expected.kind),
@@ -258,7 +258,7 @@ export function decodeUntyped(
   const original =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const yaml = options.format === 'yaml' ? convertYaml(original, options.kind, options.yaml) : undefined;
-  const text = yaml?.json ?? original;
+  const text = wellFormed(yaml?.json ?? original);
   const fast = parseFast(text);
   const value = (fast?.inexact ? parseJson(text) : fast?.value) ?? exactOf(text, original, options.kind);
   const stated = statedKind(value, original, options.kind);
@@ -342,7 +342,7 @@ function statedKind(value: unknown, original: string, kind: string): GroupVersio
   return { ...parseApiVersion(apiVersion), kind: stated };
 }
 
-const kindStruct =
+export const kindStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 /** As upstream: a missing kind is the expected one; a missing version too, and with it the group. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { JsonSyntaxError, maxJsonDepth, parseExact, plainValue, scanJson } from './json-text.ts';
+import { JsonSyntaxError, maxJsonDepth, parseExact, plainValue, scanJson, wellFormed } from './json-text.ts';
 
 describe('exact JSON parser', () => {
   it('agrees with JSON.parse on any JSON', () => {
@@ -89,3 +89,14 @@ function accepts(parse: () => unknown): boolean {
     return false;
   }
 }
+
+it('half a surrogate pair is replaced, a whole one and an escaped backslash are not', () => {
+  const read = (text: string) => JSON.parse(wellFormed(text)) as unknown;
+  assert.equal(read('"\\ud800"'), '\ufffd');
+  assert.equal(read('"\\uDC00\\uD83D x"'), '\ufffd\ufffd x');
+  assert.equal(read('"\\ud83d\\ude00"'), '😀');
+  assert.equal(read('"\\ud83d\\ud83d\\ude00"'), '\ufffd😀');
+  assert.equal(read('"\\\\ud800"'), '\\ud800');
+  assert.equal(read('"\\\\\\ud800"'), '\\\ufffd');
+  assert.equal(read('{"\\ud800":"\\u00e9"}') && Object.keys(read('{"\\ud800":1}') as object)[0], '\ufffd');
+});

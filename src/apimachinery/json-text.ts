@@ -52,6 +52,20 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+const surrogate = /\\u[dD][89a-fA-F]/;
+const escapeSequence =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/gs;
+const escapedUnitLength = '\\ud800'.length;
+
+/**
+ * The text with U+FFFD for every escaped half of a surrogate pair that stands alone, as Go reads it: such a half is no character, so it
+ * would be one thing to clients of JSON and another to those of protobuf.
+ */
+export function wellFormed(text: string): string {
+  if (!text.includes('\\u') || !surrogate.test(text)) return text;
+  return text.replace(escapeSequence, (found) => (found.length === escapedUnitLength ? '\\ufffd' : found));
+}
+
 /** A number by its digits: `1.0` and `1` differ to Go. */
 export class JsonNumber {
   readonly text: string;

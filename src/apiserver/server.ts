@@ -142,6 +142,7 @@ class Server implements ApiServer {
   readonly #environment: Environment;
   readonly #handlers: Map<string, Handler>;
   readonly #paths = new Map<string, Handler>();
+  readonly #index: Handler;
   readonly #health: HealthChecks;
   readonly #documents: ServerDocuments;
   readonly #compaction: Compaction;
@@ -255,6 +256,11 @@ class Server implements ApiServer {
       storeOpen,
     });
     this.#paths.set('/version', versionHandler);
+    this.#index = onFirstCall(async () => {
+      const { pathIndexHandler } = await import('./path-index.ts');
+      const registered = () => this.#paths.keys();
+      return pathIndexHandler({ resources: this.resources, registered, healthChecks: () => this.#health.paths() });
+    });
     this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
     const metrics: MetricsSource = {
       requests: statistics,
@@ -366,6 +372,7 @@ class Server implements ApiServer {
   }
 
   #pathHandler(path: string): Handler | undefined {
+    if (path === '/' || path === '/index.html') return this.#index;
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const exact =
       this.#paths.get(path) ??

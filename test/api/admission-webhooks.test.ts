@@ -424,6 +424,49 @@ describe('Validating webhooks', () => {
 describe('Mutating webhooks', () => {
   const set = (key: string, value: string) => ({ op: 'add', path: `/data/${key}`, value });
 
+  it('may neither move a new object to another namespace nor give it a version', async () => {
+    const answers: readonly (readonly object[])[] = [
+      [{ op: 'replace', path: '/metadata/namespace', value: 'kube-system' }],
+      [{ op: 'add', path: '/metadata/resourceVersion', value: '1' }],
+    ];
+    let next = 0;
+    await using server = await startWebhookServer((body, url) => patching(...answers[next++]!)(body, url));
+    const namespace = await cluster.namespace();
+    await using _ = await configure('mutating', namespace, [{ server }]);
+    const moved = await refusal(client.create(configMaps, configMap(namespace, 'moved')));
+    const message = 'the namespace of the provided object does not match the namespace sent on the request';
+    assert.deepEqual([moved.code, moved.message], [400, message]);
+    const aged = await refusal(client.create(configMaps, configMap(namespace, 'aged')));
+    assert.deepEqual([aged.code, aged.message], [500, 'resourceVersion should not be set on objects to be created']);
+    const there = await client.list(configMaps, { namespace: 'kube-system' });
+    assert.ok(!there.items.some(({ metadata }) => metadata.name === 'moved'));
+  });
+
+  it("hear why their patch does not apply in upstream's words", async () => {
+    const failures: readonly (readonly [operation: object, why: string | RegExp])[] = [
+      [
+        { op: 'remove', path: '/data/no' },
+        "error in remove for path: '/data/no': Unable to remove nonexistent key: no: missing value",
+      ],
+      [{ op: 'replace', path: '', value: null }, 'replace operation value must be object or array: %!w(<nil>)'],
+      [
+        { op: 'replace', path: '', value: [] },
+        /^couldn't get version\/kind; json parse error: json: cannot unmarshal array into Go value/,
+      ],
+    ];
+    let next = 0;
+    await using server = await startWebhookServer((body, url) => patching(failures[next++]![0])(body, url));
+    const namespace = await cluster.namespace();
+    await using _ = await configure('mutating', namespace, [{ server }]);
+    for (const [, why] of failures) {
+      const { code, message } = await refusal(client.create(configMaps, configMap(namespace, 'a', { x: '1' })));
+      assert.equal(code, 500);
+      const told = message.replace('Internal error occurred: ', '');
+      if (typeof why === 'string') assert.equal(told, why);
+      else assert.match(told, why);
+    }
+  });
+
   it('change the object one after another, by name', async () => {
     await using first = await startWebhookServer(patching(set('order', 'first'), set('first', 'was here')));
     await using second = await startWebhookServer((body, request) =>

@@ -186,6 +186,28 @@ describe('OpenAPI', () => {
   });
 });
 
+describe('the index', () => {
+  test('lists paths, each of which is served', async () => {
+    const { status, headers, text } = await wire.ask({ path: '/' });
+    assert.equal(status, 200);
+    assert.equal(headers['content-type'], 'application/json');
+    const { paths } = JSON.parse(text) as { readonly paths: readonly string[] };
+    assert.deepEqual([...paths].sort(), paths);
+    for (const path of [
+      '/api/v1',
+      '/apis/apps',
+      '/apis/example.com/v1',
+      '/livez/ping',
+      '/metrics',
+      '/openapi/v2',
+      '/version',
+    ])
+      assert.ok(paths.includes(path), path);
+    for (const path of paths.filter((path) => !path.startsWith('/debug/')))
+      assert.equal((await wire.ask({ path })).status, 200, path);
+  });
+});
+
 describe('documents', () => {
   const aggregated = (version: string) =>
     `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;

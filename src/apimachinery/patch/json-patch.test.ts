@@ -63,6 +63,10 @@ const refused: readonly { name: string; patch: unknown; code: number; message?: 
   { name: 'missing value to replace', patch: [{ op: 'replace', path: '/no', value: 1 }], code: 422 },
   { name: 'index out of range', patch: [{ op: 'add', path: '/a/b/9', value: 1 }], code: 422 },
   { name: 'no path', patch: [{ op: 'add', value: 1 }], code: 422 },
+  { name: 'the whole document added', patch: [{ op: 'add', path: '', value: {} }], code: 422 },
+  { name: 'the whole document removed', patch: [{ op: 'remove', path: '' }], code: 422 },
+  { name: 'nothing in place of the whole', patch: [{ op: 'replace', path: '', value: null }], code: 422 },
+  { name: 'a text in place of the whole', patch: [{ op: 'replace', path: '', value: 'x' }], code: 422 },
   { name: 'prototype', patch: [{ op: 'add', path: '/__proto__/polluted', value: 1 }], code: 422 },
   {
     name: 'too many operations',
@@ -87,3 +91,37 @@ for (const { name, patch, code, message } of refused) {
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
   });
 }
+
+test("what the log and webhooks are told of a patch that does not apply is upstream's, and shows nothing of the document", () => {
+  const reasons: readonly (readonly [operation: object, reason: string])[] = [
+    [
+      { op: 'add', path: '/no/where', value: 1 },
+      'add operation does not apply: doc is missing path: "/no/where": missing value',
+    ],
+    [
+      { op: 'remove', path: '/no/where' },
+      'remove operation does not apply: doc is missing path: "/no/where": missing value',
+    ],
+    [
+      { op: 'remove', path: '/a/no' },
+      "error in remove for path: '/a/no': Unable to remove nonexistent key: no: missing value",
+    ],
+    [
+      { op: 'replace', path: '/a/no', value: 1 },
+      'replace operation does not apply: doc is missing key: /a/no: missing value',
+    ],
+    [
+      { op: 'copy', from: '/no/where', path: '/a/c' },
+      'copy operation does not apply: doc is missing from path: /no/where: missing value',
+    ],
+    [{ op: 'test', path: '/m~0n', value: 3 }, 'testing value /m~0n failed: test failed'],
+    [{ op: 'replace', path: '', value: null }, 'replace operation value must be object or array: %!w(<nil>)'],
+  ];
+  for (const [operation, reason] of reasons) {
+    assert.throws(
+      () => applyJsonPatch(document, [operation]),
+      (error) => error instanceof StatusError && error.cause instanceof Error && error.cause.message === reason,
+      reason,
+    );
+  }
+});

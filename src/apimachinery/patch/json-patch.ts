@@ -21,15 +21,65 @@ export function applyJsonPatch<T>(document: T, patch: unknown): T {
   let result = document;
   try {
     for (const [index, operation] of operations.entries()) {
+      if (operation.path === '') refuseOfWhole(operation);
       result = copiedAlong(result, operation.path, copies);
       if ('from' in operation) result = copiedAlong(result, operation.from, copies);
-      result = applyOperation(result, operation, true, true, true, index).newDocument;
+      try {
+        result = applyOperation(result, operation, true, true, true, index).newDocument;
+      } catch (error) {
+        throw new Error(reasonOf(operation, result), { cause: error });
+      }
     }
     return result;
   } catch (error) {
     throw doesNotApply(error);
   }
 }
+
+/** Of the whole document there are only tests, and another object or list in its place. */
+function refuseOfWhole(operation: Operation): void {
+  if (operation.op === 'test') return;
+  if (operation.op !== 'replace') throw new Error(nowhere(operation));
+  if (typeof operation.value !== 'object' || operation.value === null) {
+    throw new Error('replace operation value must be object or array: %!w(<nil>)');
+  }
+}
+
+/** Upstream's words for an operation that the document does not allow; the library's own would show the document. */
+function reasonOf(operation: Operation, document: unknown): string {
+  const { op, path } = operation;
+  if (typeof path !== 'string') return `${op} operation failed to decode path: missing value`;
+  if (op === 'test') return `testing value ${path} failed: test failed`;
+  const pointer = op === 'move' || op === 'copy' ? operation.from : path;
+  const key = unescaped(path.slice(path.lastIndexOf('/') + 1));
+  if (op === 'add' || !isContainer(parentOf(document, pointer))) return nowhere(operation);
+  if (op === 'remove')
+    return `error in remove for path: '${path}': Unable to remove nonexistent key: ${key}: missing value`;
+  if (op === 'replace') return `replace operation does not apply: doc is missing key: ${path}: missing value`;
+  return nowhere(operation);
+}
+
+function nowhere(operation: Operation): string {
+  const { op, path } = operation;
+  const pointer =
+    op === 'move' || op === 'copy' ? `from path: ${operation.from}` : `path: ${op === 'replace' ? path : `"${path}"`}`;
+  return `${op} operation does not apply: doc is missing ${pointer}: missing value`;
+}
+
+/** What holds that to which the pointer leads. */
+function parentOf(document: unknown, pointer: string): unknown {
+  let found = document;
+  for (const step of pointer.slice(1).split('/').slice(0, -1)) {
+    const key = unescaped(step);
+    if (!isContainer(found) || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
 const operationNames: ReadonlySet<unknown> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
 
@@ -79,7 +129,7 @@ function copiedAlong<T>(document: T, pointer: unknown, copies: Set<unknown>): T 
   const root = copied(document);
   let container: unknown = root;
   for (const step of pointer.slice(1).split('/').slice(0, -1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = unescaped(step);
     if (typeof container !== 'object' || container === null || !Object.hasOwn(container, key)) return root;
     const children = container as Record<string, unknown>;
     const child = copied(children[key]);

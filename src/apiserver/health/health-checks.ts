@@ -77,6 +77,14 @@ export class HealthChecks {
     this.#checks.push(check);
   }
 
+  /** Where checks can be asked, together and one by one. */
+  paths(): string[] {
+    return endpoints.flatMap((endpoint) => {
+      const checks = this.#checks.filter((check) => !check.in || check.in.includes(endpoint));
+      return [`/${endpoint}`, ...checks.map(({ name }) => `/${endpoint}/${name}`)];
+    });
+  }
+
   /** Who answers at a path without trailing slash; undefined when it is none of the endpoints. */
   handler(path: string): Handler | undefined {
     const endpoint = endpoints.find((name) => path === `/${name}` || path.startsWith(`/${name}/`));

@@ -47,9 +47,7 @@ export async function createObject(
     const reason = 'create not allowed while custom resource definition is terminating';
     throw forbidden(operation.resource.row, metadata.name ?? '', reason);
   }
-  if (metadata.resourceVersion) {
-    throw statusError({ code: 500, reason: '', message: 'resourceVersion should not be set on objects to be created' });
-  }
+  refuseVersion(metadata);
   wipeSystemFields(metadata);
   delete metadata.resourceVersion;
   settleNamespace(metadata, kind, info.namespace);
@@ -64,6 +62,9 @@ export async function createObject(
   const attributes = admissionAttributes(operation, { ...admission, name: metadata.name ?? '' });
   if (attributes) {
     await environment.admission().admit(attributes);
+    // A webhook may have changed anything. The client was authorised for this namespace and no other.
+    settleNamespace(object.metadata, kind, info.namespace);
+    refuseVersion(object.metadata);
     kind.behaviour.defaults?.(object);
   }
   if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options);
@@ -77,6 +78,12 @@ export async function createObject(
       if (attempt === nameAttempts) throw generateNameConflict(kind.hub, named.metadata.name, 1);
     }
   }
+}
+
+/** Throws for an object that claims to have been stored before. */
+function refuseVersion({ resourceVersion }: KubeObject['metadata']): void {
+  if (!resourceVersion) return;
+  throw statusError({ code: 500, reason: '', message: 'resourceVersion should not be set on objects to be created' });
 }
 
 /** The key was not free. */

@@ -2,6 +2,8 @@
  * Mutating webhooks: called one after another, each seeing what those before it made of the object. When one changes the object, those that
  * were called before and ask for it (`IfNeeded`) are called once more, after the built-in plugins have had another look.
  */
+
+import { kindStruct } from '../../../apimachinery/codec.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
 import { jsonEqual } from '../../../apimachinery/patch/merge-patch.ts';
@@ -130,10 +132,14 @@ function readPatch(name: string, text: string): readonly unknown[] {
   throw refused(`json: cannot unmarshal ${typeof patch} into Go value of type jsonpatch.Patch`);
 }
 
-/** Throws 500 for a patch that does not apply. */
+/** Throws 500 for a patch that does not apply, or leaves a list where the object was. */
 function patched(object: KubeObject, patch: readonly unknown[]): KubeObject {
   try {
-    return applyJsonPatch(object, patch);
+    const result = applyJsonPatch(object, patch);
+    if (!Array.isArray(result)) return result;
+    throw new Error(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type ${kindStruct}`,
+    );
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw internalError(messageOf(cause), { cause: error });
