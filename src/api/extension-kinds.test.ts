@@ -10,7 +10,18 @@ import { apiServiceBehaviour } from './apiregistration/v1/api-service.ts';
 import { storageVersionBehaviour } from './apiserverinternal/v1alpha1/storage-version.ts';
 import { flowSchemaBehaviour } from './flowcontrol/v1/flow-schema.ts';
 import { priorityLevelConfigurationBehaviour } from './flowcontrol/v1/priority-level-configuration.ts';
-import { assertErrors, type BadInput, created, errorsOf, given, merged, now, rowOf, updated } from './given.fixture.ts';
+import {
+  assertErrors,
+  type BadInput,
+  created,
+  errorsOf,
+  given,
+  merged,
+  now,
+  rowOf,
+  updated,
+  updateErrorsOf,
+} from './given.fixture.ts';
 import { resourceClaimBehaviour } from './resource/v1/resource-claim.ts';
 import { resourceSliceBehaviour } from './resource/v1/resource-slice.ts';
 import { deviceTaintRuleBehaviour } from './resource/v1alpha3/device-taint-rule.ts';
@@ -235,6 +246,30 @@ describe('an APIService', () => {
   it('is named by what it serves', () => {
     assert.deepEqual(errorsOf(apiServiceBehaviour, merged(local, { metadata: { name: 'v2.apps' } })), [
       'metadata.name: Invalid value: "v2.apps": must be `spec.version+"."+spec.group`: "v1.apps"',
+    ]);
+  });
+
+  it('is told each rule that its group and version break', () => {
+    const [group, version] = [`-${'a'.repeat(253)}`, `1${'v'.repeat(63)}`];
+    const changes = { metadata: { name: `${version}.${group}` }, spec: { group, version } };
+    const errors = errorsOf(apiServiceBehaviour, merged(local, changes));
+    assert.equal(errors.length, 4);
+    const [groupError, versionError] = ['spec.group: Invalid value: "-a', 'spec.version: Invalid value: "1v'];
+    assert.deepEqual(
+      [groupError, groupError, versionError, versionError].map((start, index) => errors[index]?.startsWith(start)),
+      [true, true, true, true],
+    );
+    assert.match(errors[0]!, /: must be no more than 253 characters$/);
+    assert.match(errors[2]!, /: must be no more than 63 characters$/);
+  });
+
+  it('is there, is not, or may be', () => {
+    const conditions = [
+      { type: 'Available', status: 'Unknown' },
+      { type: 'Ready', status: 'Perhaps' },
+    ];
+    assert.deepEqual(updateErrorsOf(apiServiceBehaviour, local, { ...local, status: { conditions } }, 'status'), [
+      'status.conditions[1].status: Unsupported value: "Perhaps": supported values: "True", "False", "Unknown"',
     ]);
   });
 

@@ -12,7 +12,7 @@ import {
   tooLong,
   tooMany,
 } from '../../apimachinery/field-error.ts';
-import { byteLength, cIdentifier, dns1123Label, dns1123Subdomain, labelValue } from '../../apimachinery/names.ts';
+import { byteLength, dns1123Label, dns1123Subdomain, labelValue } from '../../apimachinery/names.ts';
 import { validateCsiDriverName } from '../core/v1/volume-validation.ts';
 import type {
   DeviceClaim,
@@ -24,12 +24,16 @@ import type {
   ExactDeviceRequest,
 } from '../gen/resource-v1.ts';
 import {
+  entriesOf,
   notPositiveMessage,
   refused,
+  validateEnum,
   validateQualifiedName,
   validateRequired,
   validateRequiredEnum,
 } from '../validation.ts';
+import { validateAttributeName } from './device-names.ts';
+import { taintEffects } from './device-taint-validation.ts';
 
 const mostRequests = 32;
 const mostConstraints = 32;
@@ -38,7 +42,6 @@ const mostSelectors = 32;
 const mostAlternatives = 8;
 const longestExpression = 10 * 1024;
 const longestParameters = 10 * 1024;
-const longestIdentifier = 32;
 
 /** Names of requests, and of the alternatives within each. */
 type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
@@ -132,8 +135,7 @@ function validateToleration(at: FieldPath, { key, operator, value = '', effect }
     errors.push(invalid(valueAt, value, 'must be empty for operator `Exists`'));
   } else if (operator === 'Equal') errors.push(...refused(valueAt, value, labelValue(value)));
   errors.push(...validateRequiredEnum(at.child('operator'), operator, ['Equal', 'Exists']));
-  const effects = ['NoExecute', 'NoSchedule', 'None'];
-  if (effect && !effects.includes(effect)) errors.push(notSupported(at.child('effect'), effect, effects));
+  if (effect) errors.push(...validateEnum(at.child('effect'), effect, taintEffects));
   return errors;
 }
 
@@ -145,29 +147,11 @@ function validateConstraint(at: FieldPath, { matchAttribute, distinctAttribute }
   return [required(at, message)];
 }
 
-/** `domain.example/name`: the driver that speaks of an attribute, and the attribute. */
+/** An attribute with the domain of the driver that speaks of it. */
 function validateAttribute(at: FieldPath, attribute: string): FieldError[] {
-  const [first = '', second, ...more] = attribute.split('/');
-  const errors: FieldError[] = [];
-  // More than one slash passes, as it does upstream.
-  if (more.length === 0) {
-    if (second !== undefined) {
-      errors.push(
-        ...(first === '' ? [invalid(at, '', 'the domain must not be empty')] : validateCsiDriverName(at, first)),
-      );
-    }
-    const identifier = second ?? first;
-    if (second === '') errors.push(invalid(at, '', 'the name must not be empty'));
-    else {
-      if (byteLength(identifier) > longestIdentifier) errors.push(tooLong(at, longestIdentifier));
-      errors.push(...refused(at, identifier, cIdentifier(identifier)));
-    }
-  }
-  if (second === undefined) {
-    const message = 'a fully qualified name must be a domain and a name separated by a slash';
-    errors.push(invalid(at, attribute, message));
-  }
-  return errors;
+  const errors = validateAttributeName(at, attribute);
+  if (attribute.includes('/')) return errors;
+  return [...errors, invalid(at, attribute, 'a fully qualified name must be a domain and a name separated by a slash')];
 }
 
 function validateReference(at: FieldPath, reference: string, names: RequestNames): FieldError[] {
@@ -204,7 +188,7 @@ interface ListRules<T> {
 }
 
 /** A list that is too long is not looked at any further. */
-function validateList<T>(
+export function validateList<T>(
   at: FieldPath,
   list: readonly T[] | undefined,
   { most, validate }: ListRules<T>,
@@ -229,4 +213,33 @@ export function validateSet<T>(at: FieldPath, list: readonly T[] | undefined, ru
     seen.add(key);
   }
   return errors;
+}
+
+interface MapRules<T> {
+  /** Without it, as many as there are. */
+  readonly most?: number;
+  /** Keys that are longer are cut in their middle, where they stand in a path. */
+  readonly longestShown: number;
+  validateKey(at: FieldPath, key: string): FieldError[];
+  validate(at: FieldPath, item: T): FieldError[];
+}
+
+/** A map that is too large is not looked at any further. */
+export function validateMap<T>(
+  at: FieldPath,
+  map: Readonly<Record<string, T>> | undefined,
+  { most = Number.POSITIVE_INFINITY, longestShown, validateKey, validate }: MapRules<T>,
+): FieldError[] {
+  const entries = entriesOf(map);
+  if (entries.length > most) return [tooMany(at, entries.length, most)];
+  return entries.flatMap(([key, item]) => [
+    ...validateKey(at, key),
+    ...validate(at.key(shortened(key, longestShown)), item),
+  ]);
+}
+
+function shortened(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const kept = longest - '...'.length;
+  return `${text.slice(0, Math.ceil(kept / 2))}...${text.slice(text.length - Math.floor(kept / 2))}`;
 }

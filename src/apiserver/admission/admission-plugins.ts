@@ -29,6 +29,7 @@ import { ownerReferencesPermissionEnforcement } from './plugins/owner-references
 import {
   alwaysPullImages,
   limitPodHardAntiAffinityTopology,
+  nodeDeclaredFeatureValidator,
   podResizeValidator,
   podTopologyLabels,
 } from './plugins/pod-rules.ts';
@@ -111,6 +112,7 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     DefaultIngressClass: defaultIngressClass,
     DenyServiceExternalIPs: denyServiceExternalIPs,
     PodTopologyLabels: podTopologyLabels,
+    NodeDeclaredFeatureValidator: nodeDeclaredFeatureValidator,
     PodResizeValidator: podResizeValidator,
     MutatingAdmissionPolicy: mutatingAdmissionPolicy,
     MutatingAdmissionWebhook: mutatingAdmissionWebhook,

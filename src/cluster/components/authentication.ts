@@ -165,8 +165,7 @@ function providersFromFile(path: string, { issuers }: TokenTrust, parts: Parts):
     tokens,
     anonymous: anonymous && anonymousAccess(anonymous),
     close() {
-      following.close();
-      tokens.close();
+      void following.close().then(() => tokens.close());
     },
   };
 }

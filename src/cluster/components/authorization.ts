@@ -137,8 +137,7 @@ export async function chainFromFile(path: string, parts: Parts): Promise<Followe
   return {
     chain: () => loaded.chain,
     close() {
-      following.close();
-      loaded.close();
+      void following.close().then(() => loaded.close());
     },
   };
 }

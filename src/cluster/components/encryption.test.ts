@@ -55,7 +55,7 @@ async function open(data: string, config: string, { reload = false, clock = new 
     raw: async (key: string) => Buffer.from((await store.get(key))!.value).toString('latin1'),
     async [Symbol.asyncDispose]() {
       await opened.close();
-      encryption.close();
+      await encryption.close();
       await store.close();
     },
   };
@@ -94,10 +94,12 @@ test('a changed file is taken while the server runs, a wrong one is not', async 
   await opened.client.create(secrets, { metadata: at });
   writeFileSync(config, 'not: [an encryption configuration');
   await opened.clock.advance(60_000);
+  await settle(100);
   await opened.client.patch(secrets, at, { type: 'merge', body: { data: { a: 'YQ==' } } });
   assert.match(await opened.raw(secretKey), /:key1:/);
   configuration('changing.json', aes(2, 1));
   await opened.clock.advance(60_000);
+  await settle(100);
   await opened.client.patch(secrets, at, { type: 'merge', body: { data: { b: 'YQ==' } } });
   assert.match(await opened.raw(secretKey), /:key2:/);
 });

@@ -1,9 +1,7 @@
 /**
  * Encryption of what `kube-apiserver` stores, from `--encryption-provider-config`: the file is read, its providers are made, and, where asked
- * for, it is looked at again every minute. A changed file that is wrong changes nothing and is told in the log.
+ * for, it is followed. A changed file that is wrong changes nothing and is told in the log.
  */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { builtinResources } from '../../api/schema.ts';
 import { errorsText } from '../../apimachinery/field-error.ts';
 import { apiVersionOf, groupResource } from '../../apimachinery/resource.ts';
@@ -26,18 +24,18 @@ import {
 } from '../../apiserver/encryption/validation.ts';
 import type { HealthCheck } from '../../apiserver/health/health-checks.ts';
 import type { ApiStore } from '../../apiserver/index.ts';
-import type { Timer } from '../../base/clock.ts';
 import type { Store } from '../../storage/store.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
-import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
+import { decodeConfiguration, parseConfiguration, readConfigurationText } from './configuration-file.ts';
+import { contentHash, followFile } from './followed-file.ts';
 
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
 
 export interface StoreEncryption {
   readonly store: ApiStore;
   readonly healthCheck: HealthCheck;
-  close(): void;
+  close(): Promise<void>;
 }
 
 interface Loaded {
@@ -46,7 +44,8 @@ interface Loaded {
 }
 
 const flag = '--encryption-provider-config';
-const reloadEveryMs = 60_000;
+/** Requests under way may still use a service that is no longer in the file. */
+const closeAfterMs = 60_000;
 const kmsV1Refused =
   'KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.';
 
@@ -56,27 +55,25 @@ export async function encryptStore(
   { path, reload }: { readonly path: string; readonly reload: boolean },
   parts: Parts,
 ): Promise<StoreEncryption> {
-  let loaded = await load(path, parts);
-  let digest = digestOf(path);
-  let timer: Timer | undefined;
+  let text = readConfigurationText(path, flag);
+  let loaded = await load(path, text, parts);
   const encryption = new Encryption(loaded.rules);
   const look = async () => {
     try {
-      const next = digestOf(path);
-      if (next !== digest) {
-        const replacement = await load(path, parts);
-        const { services } = loaded;
-        encryption.replace(replacement.rules);
-        for (const service of services) service.close();
-        [loaded, digest] = [replacement, next];
-        parts.log.info('encryption configuration replaced', { path });
-      }
+      const next = readConfigurationText(path, flag);
+      if (contentHash(next) === contentHash(text)) return;
+      // Wrong or not, the same text is looked at once.
+      text = next;
+      const { services } = loaded;
+      loaded = await load(path, next, parts);
+      encryption.replace(loaded.rules);
+      parts.clock.after(closeAfterMs, () => closeAll(services));
+      parts.log.info('encryption configuration replaced', { path });
     } catch (error) {
       parts.log.error('encryption configuration stays as it was', { path, error: messageOf(error) });
     }
-    timer = parts.clock.after(reloadEveryMs, () => void look());
   };
-  if (reload) timer = parts.clock.after(reloadEveryMs, () => void look());
+  const following = reload ? followFile({ path, clock: parts.clock, look }) : undefined;
   const encrypted = new EncryptedStore(store, { encryptionOf: encryptionByKey(encryption) });
   return {
     store: { kind: 'bytes', store: encrypted, isStale: (key) => encrypted.isStale(key) },
@@ -86,9 +83,9 @@ export async function encryptStore(
         for (const { problem } of loaded.services) if (problem) throw problem;
       },
     },
-    close() {
-      timer?.cancel();
-      for (const service of loaded.services) service.close();
+    async close() {
+      await following?.close();
+      closeAll(loaded.services);
     },
   };
 }
@@ -108,8 +105,8 @@ function encryptionByKey(encryption: Encryption) {
   };
 }
 
-async function load(path: string, parts: Parts): Promise<Loaded> {
-  const configuration = decodeConfiguration(path, readConfigurationFile(path, flag), {
+async function load(path: string, text: string, parts: Parts): Promise<Loaded> {
+  const configuration = decodeConfiguration(path, parseConfiguration(path, text, flag), {
     kind: 'EncryptionConfiguration',
     apiVersion: 'apiserver.config.k8s.io/v1',
     flag,
@@ -119,12 +116,21 @@ async function load(path: string, parts: Parts): Promise<Loaded> {
   if (problem !== undefined) throw new CommandError(`${flag} ${path}: ${problem}`, 'Correct the file.');
   const rules: EncryptionRule[] = [];
   const services: KmsProvider[] = [];
-  for (const { resources = [], providers = [] } of configuration.resources ?? []) {
-    const made: Provider[] = [];
-    for (const provider of providers) made.push(await providerOf(provider, { ...parts, path, services }));
-    for (const resource of resources) rules.push({ resource, providers: made });
+  try {
+    for (const { resources = [], providers = [] } of configuration.resources ?? []) {
+      const made: Provider[] = [];
+      for (const provider of providers) made.push(await providerOf(provider, { ...parts, path, services }));
+      for (const resource of resources) rules.push({ resource, providers: made });
+    }
+  } catch (error) {
+    closeAll(services);
+    throw error;
   }
   return { rules, services };
+}
+
+function closeAll(services: readonly KmsProvider[]): void {
+  for (const service of services) service.close();
 }
 
 interface Making extends Parts {
@@ -155,8 +161,4 @@ async function kmsProviderOf(
 
 function keysOf({ keys = [] }: KeysConfiguration): NamedKey[] {
   return keys.map(({ name = '', secret = '' }) => ({ name, secret: Buffer.from(secret, 'base64') }));
-}
-
-function digestOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

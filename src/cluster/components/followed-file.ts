@@ -18,18 +18,19 @@ const everyMs = 60_000;
 /** One change of a file is told by several events. */
 const settleMs = 100;
 
-export function followFile({ path, clock, look }: FollowedFileOptions): { close(): void } {
+/** `close` resolves when a look that is under way has ended: what it has made is then its owner's to close. */
+export function followFile({ path, clock, look }: FollowedFileOptions): { close(): Promise<void> } {
   let timer: Timer | undefined;
-  let looking = false;
+  let looking: Promise<void> | undefined;
   let closed = false;
   const lookIn = (delayMs: number) => {
     timer?.cancel();
     if (!closed) timer = clock.after(delayMs, () => void lookNow());
   };
   const lookNow = async () => {
-    looking = true;
-    await look();
-    looking = false;
+    looking = look();
+    await looking;
+    looking = undefined;
     lookIn(everyMs);
   };
   const watcher = watchFolder(dirname(path), () => {
@@ -37,10 +38,11 @@ export function followFile({ path, clock, look }: FollowedFileOptions): { close(
   });
   lookIn(everyMs);
   return {
-    close() {
+    async close() {
       closed = true;
       timer?.cancel();
       watcher?.close();
+      await looking;
     },
   };
 }

@@ -117,7 +117,7 @@ export async function configureApiServer(
     async [Symbol.asyncDispose]() {
       await auditor?.close();
       identity.close();
-      encrypted?.close();
+      await encrypted?.close();
     },
   };
 }

@@ -1,5 +1,12 @@
 /** APIServices: who serves a group version, this server or one behind a Service. */
-import { type FieldError, type FieldPath, invalid, path, required } from '../../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  notSupported,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import { dns1035Label, dns1123Subdomain, pathSegmentName, portNumber } from '../../../apimachinery/names.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
@@ -7,8 +14,10 @@ import { fillAbsent, partOf } from '../../defaulting.ts';
 import { type APIService, type APIServiceSpec, apiServices } from '../../gen/apiregistration-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { keepMetadata } from '../../strategy.ts';
+import { refused } from '../../validation.ts';
 
 const mostPriority = { group: 20_000, version: 1000 } as const;
+const conditionStatuses = ['True', 'False', 'Unknown'];
 
 export const apiServiceBehaviour: KindBehaviour<APIService> = {
   resource: apiServices,
@@ -39,6 +48,7 @@ export const apiServiceBehaviour: KindBehaviour<APIService> = {
     status: {
       prepareForUpdate: (service, previous) =>
         keepMetadata(service, previous, 'labels', 'annotations', 'finalizers', 'ownerReferences'),
+      validateUpdate: validateStatus,
     },
   },
   columns: [
@@ -67,11 +77,11 @@ function validate({ metadata, spec }: APIService): FieldError[] {
     const message = `must be \`spec.version+"."+spec.group\`: ${quote(name)}`;
     errors.push(invalid(path('metadata', 'name'), metadata.name ?? '', message));
   }
-  if (group !== '') errors.push(...refusedAtOnce(at.child('group'), group, dns1123Subdomain(group)));
+  if (group !== '') errors.push(...refused(at.child('group'), group, dns1123Subdomain(group)));
   else if (version !== 'v1') {
     errors.push(required(at.child('group'), 'only v1 may have an empty group and it better be legacy kube'));
   }
-  errors.push(...refusedAtOnce(at.child('version'), version, dns1035Label(version)));
+  errors.push(...refused(at.child('version'), version, dns1035Label(version)));
   if (groupPriorityMinimum <= 0 || groupPriorityMinimum > mostPriority.group) {
     const message = `must be positive and less than ${mostPriority.group}`;
     errors.push(invalid(at.child('groupPriorityMinimum'), groupPriorityMinimum, message));
@@ -103,12 +113,16 @@ function validateServer(
   if (!name) errors.push(required(at.child('service').child('name')));
   const wrong = portNumber(port);
   if (wrong.length > 0) {
-    errors.push(invalid(at.child('service').child('port'), port, `port is not valid: ${wrong.join(',')}`));
+    errors.push(invalid(at.child('service').child('port'), port, `port is not valid: ${wrong.join(', ')}`));
   }
   if (!insecureSkipTLSVerify || caBundle === '') return errors;
   return [...errors, invalid(insecure, true, 'may not be true if caBundle is present')];
 }
 
-function refusedAtOnce(at: FieldPath, value: string, messages: readonly string[]): FieldError[] {
-  return messages.length === 0 ? [] : [invalid(at, value, messages.join(','))];
+function validateStatus({ status }: APIService): FieldError[] {
+  const at = path('status', 'conditions');
+  return (status?.conditions ?? []).flatMap((condition, index) => {
+    if (conditionStatuses.includes(condition.status)) return [];
+    return [notSupported(at.index(index).child('status'), condition.status ?? '', conditionStatuses)];
+  });
 }

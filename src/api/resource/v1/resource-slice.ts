@@ -6,6 +6,7 @@ import { fillAbsent, partOf } from '../../defaulting.ts';
 import { type ResourceSlice, resourceSlices } from '../../gen/resource-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { validateImmutable } from '../../validation.ts';
+import { validateSlice } from '../slice-validation.ts';
 
 export const resourceSliceBehaviour: KindBehaviour<ResourceSlice> = {
   resource: resourceSlices,
@@ -19,9 +20,11 @@ export const resourceSliceBehaviour: KindBehaviour<ResourceSlice> = {
   },
   prepareForCreate: (slice, { now }) => fillTaintTimes(slice, now),
   prepareForUpdate: (slice, _previous, { now }) => fillTaintTimes(slice, now),
+  validate: ({ spec }) => validateSlice(path('spec'), spec),
   validateUpdate: ({ spec }, previous) => [
-    ...validateImmutable(path('spec', 'driver'), spec.driver, previous.spec.driver),
+    ...validateSlice(path('spec'), spec, previous.spec),
     ...validateImmutable(path('spec', 'pool', 'name'), spec.pool?.name, previous.spec.pool?.name),
+    ...validateImmutable(path('spec', 'driver'), spec.driver, previous.spec.driver),
     ...validateImmutable(path('spec', 'nodeName'), spec.nodeName, previous.spec.nodeName),
   ],
   columns: [

@@ -8,7 +8,7 @@ import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixtur
 import { clusterTrustBundleAttest } from './certificates.ts';
 import { eventRateLimit } from './event-rate-limit.ts';
 import { podNodeSelector } from './pod-node-selector.ts';
-import { podResizeValidator } from './pod-rules.ts';
+import { nodeDeclaredFeatureValidator, podResizeValidator } from './pod-rules.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTolerationRestriction } from './pod-toleration-restriction.ts';
 
@@ -163,6 +163,44 @@ describe('PodResizeValidator', () => {
       assert.deepEqual(refused?.status.details?.causes, cause && [{ reason: cause }]);
     });
   }
+});
+
+describe('NodeDeclaredFeatureValidator', () => {
+  const sized = (generation: number, spec: Partial<Pod['spec']>) => pod({ nodeName: 'n', ...spec }, { generation });
+  const initial = (cpu: string, sidecar = false) => ({
+    initContainers: [
+      { name: 'i', resources: { requests: { cpu } }, ...(sidecar ? { restartPolicy: 'Always' as const } : {}) },
+    ],
+  });
+  const resized = async (declaredFeatures: readonly string[], object: Pod, oldObject: Pod, subresource = 'resize') => {
+    const { cluster, context } = pluginHarness();
+    await cluster.client.create(nodes, { metadata: { name: 'n' }, spec: {}, status: { declaredFeatures } });
+    const attributes = attributesOf({ type: pods, subresource, object, oldObject });
+    return refusalOf(nodeDeclaredFeatureValidator(context), attributes);
+  };
+  const podLevel = 'InPlacePodLevelResourcesVerticalScaling';
+  const init = 'InPlacePodVerticalScalingInitContainers';
+  const larger = { resources: { requests: { cpu: '2' } } };
+
+  it('refuses an update that the node does not know how to follow, naming all that is missing', async () => {
+    const stored = sized(1, initial('1'));
+    const object = sized(2, { ...initial('2'), ...larger });
+    const refused = (missing: string) =>
+      `pods "web" is forbidden: pod update requires features ${missing} which are not available on node "n"`;
+    assert.equal(await resized([], object, stored), refused(`${podLevel}, ${init}`));
+    assert.equal(await resized([podLevel], object, stored), refused(init));
+    assert.equal(await resized([podLevel, init], object, stored), undefined);
+    const elsewhere = { ...object, spec: { ...object.spec, nodeName: 'm' } };
+    assert.equal(await resized([], elsewhere, stored), 'pods "web" is forbidden: node "m" not found');
+  });
+
+  it('lets alone what every node can follow, Pods without a node, and other updates', async () => {
+    assert.equal(await resized([], sized(2, initial('2', true)), sized(1, initial('1', true))), undefined);
+    assert.equal(await resized([], sized(2, { activeDeadlineSeconds: 5 }), sized(1, {}), ''), undefined);
+    assert.equal(await resized([], sized(1, larger), sized(1, {})), undefined);
+    assert.equal(await resized([], sized(2, larger), sized(1, {}), 'status'), undefined);
+    assert.equal(await resized([], pod(larger, { generation: 2 }), pod({}, { generation: 1 })), undefined);
+  });
 });
 
 describe('ClusterTrustBundleAttest', () => {

@@ -1,4 +1,7 @@
-/** Small plugins that look at Pods alone: AlwaysPullImages, LimitPodHardAntiAffinityTopology, PodTopologyLabels, PodResizeValidator. */
+/**
+ * Small plugins that look at Pods alone: AlwaysPullImages, LimitPodHardAntiAffinityTopology, PodTopologyLabels, PodResizeValidator,
+ * NodeDeclaredFeatureValidator.
+ */
 import { type Binding, nodes, type Pod } from '../../../api/gen/core-v1.ts';
 import { errorText, notSupported, path } from '../../../apimachinery/field-error.ts';
 import { aggregate } from '../../../apimachinery/go-text.ts';
@@ -77,6 +80,20 @@ export function podResizeValidator(context: PluginContext): AdmissionPlugin {
     name: 'PodResizeValidator',
     handles: handling(['UPDATE'], '', 'pods', ['resize']),
     validate: onFirstCall(async () => (await import('./pod-resize.ts')).resizeCheck(context)),
+  };
+}
+
+/** A Pod on a node changes only as the node can follow. Few specs ever change: the check is loaded for the first. */
+export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionPlugin {
+  const check = onFirstCall(async () => (await import('./declared-features.ts')).declaredFeaturesCheck(context));
+  return {
+    name: 'NodeDeclaredFeatureValidator',
+    handles: handling(['UPDATE'], '', 'pods', ['', 'resize']),
+    validate(attributes) {
+      const { spec, metadata } = attributes.object as Pod;
+      const isSameSpec = metadata.generation === attributes.oldObject?.metadata.generation;
+      return spec.nodeName && !isSameSpec ? check(attributes) : undefined;
+    },
   };
 }
 
