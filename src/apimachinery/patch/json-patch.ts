@@ -13,6 +13,11 @@ import { badRequest, genericServerResponse, requestEntityTooLarge, type StatusEr
 /** More operations than this are refused: each may copy a large value. */
 export const maxJsonPatchOperations = 10_000;
 
+/** A `test` that the document does not pass: the cause of the `StatusError`, for who takes it as a condition. */
+export class FailedTestError extends Error {
+  override readonly name = 'FailedTestError';
+}
+
 /** Throws `StatusError`. */
 export function applyJsonPatch<T>(document: T, patch: unknown): T {
   const operations = readOperations(patch);
@@ -27,7 +32,8 @@ export function applyJsonPatch<T>(document: T, patch: unknown): T {
       try {
         result = applyOperation(result, operation, true, true, true, index).newDocument;
       } catch (error) {
-        throw new Error(reasonOf(operation, result), { cause: error });
+        const reason = reasonOf(operation, result);
+        throw operation.op === 'test' ? new FailedTestError(reason) : new Error(reason, { cause: error });
       }
     }
     return result;

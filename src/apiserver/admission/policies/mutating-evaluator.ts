@@ -17,7 +17,7 @@ import { configurationProblem } from '../../../apimachinery/managed-fields/confi
 import { mergeConfiguration } from '../../../apimachinery/managed-fields/merge.ts';
 import type { Shape } from '../../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
-import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
+import { applyJsonPatch, FailedTestError } from '../../../apimachinery/patch/json-patch.ts';
 import { messageOf } from '../../../apimachinery/status.ts';
 import type { Bindings } from '../expressions/bindings.ts';
 import { conditionsHold } from '../expressions/conditions.ts';
@@ -120,7 +120,7 @@ function jsonPatched(object: KubeObject, value: CelValue): object {
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     // A test that fails means that there is nothing to do.
-    if ((cause as { readonly name?: string }).name === 'TEST_OPERATION_FAILED') return object;
+    if (cause instanceof FailedTestError) return object;
     throw new Error(`JSON Patch: ${messageOf(cause)}`, { cause: error });
   }
 }
