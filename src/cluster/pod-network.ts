@@ -161,8 +161,9 @@ export function withdrawForwarded(iptables: string | undefined, podCidrs: readon
 export function removeEmptyPortMappings(iptables: string | undefined): void {
   if (!iptables) return;
   const nat = (...words: string[]) => spawnSync(iptables, ['-w', '-t', 'nat', ...words], { encoding: 'utf8' });
+  // One that was killed in the middle has made, or taken away, only some of them.
   const ports = nat('-S', 'CNI-HOSTPORT-DNAT');
-  if (ports.status !== 0 || ports.stdout.trim() !== '-N CNI-HOSTPORT-DNAT') return;
+  if (ports.status === 0 && ports.stdout.trim() !== '-N CNI-HOSTPORT-DNAT') return;
   const jumps = (nat('-S').stdout ?? '')
     .split('\n')
     .filter((rule) => /^-A (?!CNI-HOSTPORT).* -j CNI-HOSTPORT-/.test(rule));

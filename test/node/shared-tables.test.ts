@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { removeEmptyPortMappings } from '../../src/cluster/pod-network.ts';
 import { noteAbsentTables, removeEmptyTables } from '../../src/cluster/shared-tables.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 
@@ -31,6 +32,17 @@ test('a table that the node brought about goes once it is empty', () => {
   host.run('iptables', '-t', 'nat', '-F');
   removeEmptyTables(host.wrapper('nft'), note);
   assert.deepEqual(tables(), []);
+});
+
+test('what a plugin that was killed had made of the port mappings goes too, one in use stays', () => {
+  const chains = () => host.run('iptables', '-t', 'nat', '-S').match(/CNI-HOSTPORT-\w+/g) ?? [];
+  for (const chain of ['SETMARK', 'MASQ']) host.run('iptables', '-t', 'nat', '-N', `CNI-HOSTPORT-${chain}`);
+  removeEmptyPortMappings(host.wrapper('iptables'));
+  assert.deepEqual(chains(), []);
+  host.run('iptables', '-t', 'nat', '-N', 'CNI-HOSTPORT-DNAT');
+  host.run('iptables', '-t', 'nat', '-A', 'CNI-HOSTPORT-DNAT', '-j', 'RETURN');
+  removeEmptyPortMappings(host.wrapper('iptables'));
+  assert.notDeepEqual(chains(), []);
 });
 
 test('one with a rule in it stays, and one that was there before', () => {
