@@ -84,6 +84,26 @@ export function cidrSize(cidr: Pick<Cidr, 'family' | 'prefixLength'>): bigint {
   return 1n << BigInt(bitsOf(cidr.family) - cidr.prefixLength);
 }
 
+/** 127.0.0.0/8; ::1. */
+export function isLoopback(address: Pick<IpAddress, 'family' | 'value'>): boolean {
+  return address.family === 4 ? leadingBits(address, 8) === 127n : address.value === 1n;
+}
+
+/** 169.254.0.0/16; fe80::/10. */
+export function isLinkLocalUnicast(address: Pick<IpAddress, 'family' | 'value'>): boolean {
+  return address.family === 4 ? leadingBits(address, 16) === 0xa9fen : leadingBits(address, 10) === 0x3fan;
+}
+
+/** 224.0.0.0/24; every ff?2::/16. */
+export function isLinkLocalMulticast(address: Pick<IpAddress, 'family' | 'value'>): boolean {
+  if (address.family === 4) return leadingBits(address, 24) === 0xe00000n;
+  return (leadingBits(address, 16) & 0xff0fn) === 0xff02n;
+}
+
+export function leadingBits({ family, value }: Pick<IpAddress, 'family' | 'value'>, count: number): bigint {
+  return value >> BigInt(bitsOf(family) - count);
+}
+
 /** Errors of an address in a field that must be canonical. */
 export function validateIp(text: string, at: FieldPath): FieldError[] {
   const errors = validateLegacyIp(text, at, true);

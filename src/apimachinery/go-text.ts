@@ -50,6 +50,15 @@ export function aggregate(messages: readonly string[]): string {
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 }
 
+/** Go's `%T` of a JSON value. */
+export function goType(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
+  const names: Readonly<Record<string, string>> = { number: 'float64', boolean: 'bool', string: 'string' };
+  return names[typeof value] ?? 'map[string]interface {}';
+}
+
 /** Go's `%v` of a JSON value: `map[a:1 b:[x y]]`. */
 export function goValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;

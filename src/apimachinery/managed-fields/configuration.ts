@@ -3,7 +3,9 @@
  * keys or given twice are errors in upstream's words) and read as the set of fields it speaks of. Structs and lists are not among
  * these fields, elements of lists, keys of maps and what is explicitly null or empty are.
  */
+
 import { jsonText } from '../exact-json.ts';
+import { goType, goValue } from '../go-text.ts';
 import { isObject } from '../patch/merge-patch.ts';
 import { asMember, type FieldSet, finished, leaf } from './field-set.ts';
 import { elementText } from './path-element.ts';
@@ -140,23 +142,6 @@ function fieldsOfItems(list: ListShape, items: readonly unknown[]): FieldSet | u
 /** Null or an empty object: said, though there is nothing in it to own. */
 function isNothing(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length === 0);
-}
-
-function goType(value: unknown): string {
-  if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
-  if (typeof value === 'number') return 'float64';
-  if (typeof value === 'string') return 'string';
-  return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}';
-}
-
-/** Go's `%v`. */
-function goValue(value: unknown): string {
-  if (value === null) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
-  if (!isObject(value)) return String(value);
-  const keys = Object.keys(value).sort();
-  return `map[${keys.map((key) => `${key}:${goValue(value[key])}`).join(' ')}]`;
 }
 
 /** Go's `%#v`. */

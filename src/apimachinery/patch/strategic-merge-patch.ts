@@ -12,7 +12,7 @@
  * Nothing is changed in place. Order of merged lists is upstream's: elements of the patch in the patch's order, the others in
  * theirs, interleaved by where the original had them.
  */
-import { goJson, goValue } from '../go-text.ts';
+import { goJson, goType, goValue } from '../go-text.ts';
 import { setOwn } from '../json-text.ts';
 import { badRequest, genericServerResponse, statusError } from '../status.ts';
 import { isObject } from './merge-patch.ts';
@@ -295,10 +295,4 @@ function unknownPatchType(patch: JsonObject): Error {
 /** Upstream returns these without a status of their own, which its server answers as 500 with the bare text. */
 function plainError(message: string): Error {
   return statusError({ code: 500, reason: '', message });
-}
-
-function goType(value: unknown): string {
-  if (isObject(value)) return 'map[string]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
 }

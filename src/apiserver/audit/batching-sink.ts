@@ -5,6 +5,7 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { TokenBucket } from '../../reconcile/token-bucket.ts';
 import type { AuditEvent } from './event.ts';
 import type { AuditSink } from './sink.ts';
 
@@ -33,15 +34,13 @@ class BatchingSink implements AuditSink {
   #timer: Timer | undefined;
   /** The first event of those waiting has waited long enough. */
   #due = false;
-  #tokens: number;
-  #tokensAtMs: number;
+  readonly #bucket: TokenBucket | undefined;
   #closing = false;
 
   constructor(sink: AuditSink, options: BatchingOptions) {
     this.#sink = sink;
     this.#options = options;
-    this.#tokens = options.throttle?.burst ?? 0;
-    this.#tokensAtMs = options.clock.monotonic();
+    this.#bucket = options.throttle && new TokenBucket(options.clock, options.throttle);
   }
 
   process(events: readonly AuditEvent[]): boolean {
@@ -70,8 +69,7 @@ class BatchingSink implements AuditSink {
     const { maxBatchSize, concurrent } = this.#options;
     while (this.#waiting.length >= maxBatchSize || (this.#due && this.#waiting.length > 0)) {
       if (!concurrent && this.#underWay.size > 0) return;
-      const waitMs = this.#takeToken();
-      if (waitMs > 0) return this.#wake(waitMs);
+      if (this.#bucket && !this.#bucket.tryTake()) return this.#wakeForToken();
       this.#sendOne();
     }
     if (this.#waiting.length > 0 && !this.#timer) {
@@ -95,23 +93,12 @@ class BatchingSink implements AuditSink {
     this.#underWay.add(sent);
   }
 
-  #wake(afterMs: number): void {
+  #wakeForToken(): void {
+    const { clock, throttle } = this.#options;
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.after(afterMs, () => {
+    this.#timer = clock.after(1000 / (throttle?.perSecond ?? 1), () => {
       this.#timer = undefined;
       this.#send();
     });
-  }
-
-  /** Milliseconds until there is one; 0: it is taken. */
-  #takeToken(): number {
-    const { throttle, clock } = this.#options;
-    if (!throttle) return 0;
-    const nowMs = clock.monotonic();
-    this.#tokens = Math.min(throttle.burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * throttle.perSecond);
-    this.#tokensAtMs = nowMs;
-    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / throttle.perSecond) * 1000);
-    this.#tokens -= 1;
-    return 0;
   }
 }

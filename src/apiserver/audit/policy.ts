@@ -11,6 +11,7 @@ import {
   required,
 } from '../../apimachinery/field-error.ts';
 import { nameIsDnsSubdomain } from '../../apimachinery/names.ts';
+import { pathMatches } from '../authorization/policy-rules.ts';
 import type { RequestInfo, UserInfo } from '../request.ts';
 import { type AuditLevel, type AuditStage, auditLevels, auditStages } from './event.ts';
 
@@ -65,7 +66,7 @@ function matches(rule: AuditRule, user: UserInfo | undefined, info: RequestInfo)
     return resources.length === 0 || resources.some((candidate) => matchesResource(candidate, info));
   }
   if (nonResourceURLs.length > 0)
-    return !info.isResource && nonResourceURLs.some((pattern) => matchesPath(pattern, info.path));
+    return !info.isResource && nonResourceURLs.some((pattern) => pathMatches(pattern, info.path));
   return true;
 }
 
@@ -85,11 +86,6 @@ function matchesResource(
       pattern === `${resource}/*` ||
       (subresource !== '' && pattern === `*/${subresource}`),
   );
-}
-
-function matchesPath(pattern: string, urlPath: string): boolean {
-  if (pattern === '*' || pattern === urlPath) return true;
-  return pattern.endsWith('*') && urlPath.startsWith(pattern.replace(/\*+$/, ''));
 }
 
 /** All that is wrong with a policy, in upstream's words. */

@@ -190,10 +190,13 @@ describe('A webhook sink', () => {
     );
   });
 
-  it('does not repeat what was refused', async () => {
-    const { calls, sink } = sinkOf([unauthorized()], new FakeClock());
-    assert.equal(await sink.process([event('1')]), false);
-    assert.equal(calls.length, 1);
+  it('repeats what was refused too, as upstream', async () => {
+    const clock = new FakeClock();
+    const { calls, sink } = sinkOf([unauthorized()], clock);
+    const told = Promise.resolve(sink.process([event('1')]));
+    await clock.advance(60_000);
+    assert.equal(await told, true);
+    assert.equal(calls.length, 2);
   });
 });
 

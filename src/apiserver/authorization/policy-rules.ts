@@ -79,7 +79,7 @@ function nameMatches(names: readonly string[] | undefined, name: string): boolea
 }
 
 /** A star stands for any rest, at the end of the pattern only. */
-function pathMatches(pattern: string, path: string): boolean {
+export function pathMatches(pattern: string, path: string): boolean {
   if (pattern === '*' || pattern === path) return true;
   return pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, ''));
 }

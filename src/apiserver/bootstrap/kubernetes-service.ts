@@ -6,7 +6,7 @@
 import { semanticallyEqual } from '../../api/equality.ts';
 import { type Endpoints, endpoints, type Service, services } from '../../api/gen/core-v1.ts';
 import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.ts';
-import { parseIp } from '../../apimachinery/addresses.ts';
+import { isLoopback, parseIp } from '../../apimachinery/addresses.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
@@ -59,7 +59,7 @@ async function ensureEndpoints(
 ): Promise<void> {
   const address = advertiseAddress && parseIp(advertiseAddress);
   // The API refuses loopback addresses as endpoints: they would mean each client's own machine.
-  if (!advertiseAddress || !address || isLoopback(advertiseAddress)) return;
+  if (!advertiseAddress || !address || isLoopback(address)) return;
   const port = { name: portName, port: securePort, protocol: 'TCP' as const };
   const wantedEndpoints: Endpoints = {
     metadata: { name, namespace, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
@@ -104,8 +104,4 @@ async function find<T>(client: Client, type: ResourceType<T>): Promise<T | undef
     if (isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-function isLoopback(text: string): boolean {
-  return text.startsWith('127.') || parseIp(text)?.value === 1n;
 }

@@ -4,7 +4,7 @@
  */
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
 import { type FieldError, invalid, path } from '../../apimachinery/field-error.ts';
-import { goValue } from '../../apimachinery/go-text.ts';
+import { goType, goValue } from '../../apimachinery/go-text.ts';
 import { setOwn } from '../../apimachinery/json-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 
@@ -92,12 +92,4 @@ function isMap(value: unknown): value is Fields {
 function accessorError(jsonPath: string, value: unknown, expected: string): Error {
   const shown = `.${stepsOf(jsonPath).join('.')}`;
   return new Error(`${shown} accessor error: ${goValue(value)} is of the type ${goType(value)}, expected ${expected}`);
-}
-
-function goType(value: unknown): string {
-  if (value === null) return '<nil>';
-  if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int64';
-  if (typeof value === 'number') return 'float64';
-  return { string: 'string', boolean: 'bool' }[typeof value as string] ?? 'map[string]interface {}';
 }

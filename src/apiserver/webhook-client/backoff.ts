@@ -1,4 +1,4 @@
-/** Calling again what failed for a reason that may pass: upstream's backoff for webhooks that stand in the way of every request. */
+/** Calling again what failed for a reason that may pass: upstream's backoff for webhooks. */
 import { isInternalError, isTimeout, isTooManyRequests, StatusError } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { jitter, type Random } from '../../base/random.ts';
@@ -8,6 +8,8 @@ export interface BackoffOptions {
   readonly random: Random;
   /** Before the second try; each further pause is half as long again. Default half a second. */
   readonly firstPauseMs?: number | undefined;
+  /** Which failures are worth another try. Default: those that upstream takes for passing ones. */
+  readonly retries?: ((error: unknown) => boolean) | undefined;
   /** Ends the waiting. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -19,12 +21,12 @@ const jitterFactor = 0.2;
 
 /** Resolves as the first call that succeeds; rejects as the last one tried. */
 export async function withBackoff<T>(call: () => Promise<T>, options: BackoffOptions): Promise<T> {
-  const { clock, random, signal, firstPauseMs = defaultFirstPauseMs } = options;
+  const { clock, random, signal, firstPauseMs = defaultFirstPauseMs, retries = mayPass } = options;
   for (let attempt = 1, pauseMs = firstPauseMs; ; attempt++, pauseMs *= factor) {
     try {
       return await call();
     } catch (error) {
-      if (attempt >= attempts || !mayPass(error)) throw error;
+      if (attempt >= attempts || !retries(error)) throw error;
       await sleep(clock, jitter(random, pauseMs, jitterFactor), signal).catch(() => {
         throw error;
       });

@@ -3,7 +3,9 @@
  * bytes; a list of type `set` or `map` compares without regard to order and adds without repeating; a property that is null is not
  * there. JSON that the schema does not allow becomes an error where it is touched, for rules may run on an object that is invalid.
  */
+
 import { isDeepStrictEqual } from 'node:util';
+import { goType } from '../../go-text.ts';
 import { formatCheck } from '../../structural-schema/formats.ts';
 import type { StructuralSchema } from '../../structural-schema/schema.ts';
 import { adapt, JsonList, JsonMap } from '../adapt.ts';
@@ -51,15 +53,6 @@ export const readInteger: SchemaReader = (json) =>
 /** What a double cannot hold comes as a bigint. */
 function isWhole(json: unknown): json is number | bigint {
   return typeof json === 'bigint' || Number.isInteger(json);
-}
-
-/** How Go names what a JSON value was decoded to. */
-function goType(json: unknown): string {
-  if (Array.isArray(json)) return '[]interface {}';
-  if (isWhole(json)) return 'int64';
-  if (typeof json === 'number') return 'float64';
-  if (typeof json === 'boolean') return 'bool';
-  return typeof json === 'string' ? 'string' : 'map[string]interface {}';
 }
 
 export function readText(format: string): SchemaReader {

@@ -1,5 +1,16 @@
 /** IP addresses and ranges of them: `ip("10.0.0.1")`, `cidr("10.0.0.0/8").containsIP(...)`. */
-import { bitsOf, type Cidr, cidrContains, formatIp, type IpAddress } from '../../addresses.ts';
+import {
+  bitsOf,
+  type Cidr,
+  cidrContains,
+  cidrIncludes,
+  formatIp,
+  type IpAddress,
+  isLinkLocalMulticast,
+  isLinkLocalUnicast,
+  isLoopback,
+  leadingBits,
+} from '../../addresses.ts';
 import {
   boolType,
   CelError,
@@ -122,9 +133,9 @@ export const cidrs: Library = {
       overloads: [
         ...containment('cidr_contains_cidr_string', stringType, (cidr, text: string) => {
           const other = toCidr(text);
-          return other instanceof CidrValue ? containsCidr(cidr, other.cidr) : other;
+          return other instanceof CidrValue ? cidrIncludes(cidr, other.cidr) : other;
         }),
-        ...containment('cidr_contains_cidr', cidrType, (cidr, other: CidrValue) => containsCidr(cidr, other.cidr)),
+        ...containment('cidr_contains_cidr', cidrType, (cidr, other: CidrValue) => cidrIncludes(cidr, other.cidr)),
       ],
     },
     ofCidr('ip', 'cidr_ip', ipType, (cidr) => new IpValue(cidr.address)),
@@ -215,25 +226,6 @@ function containment<T extends string | IpValue | CidrValue>(
       },
     },
   ];
-}
-
-const containsCidr = (outer: Cidr, inner: Cidr) =>
-  cidrContains(outer, { ...inner.address, value: inner.base }) && outer.prefixLength <= inner.prefixLength;
-
-const leadingBits = ({ family, value }: IpAddress, count: number) => value >> BigInt(bitsOf(family) - count);
-
-function isLoopback(ip: IpAddress): boolean {
-  return ip.family === 4 ? leadingBits(ip, 8) === 127n : ip.value === 1n;
-}
-
-/** 224.0.0.0/24; every ff?2::/16. */
-function isLinkLocalMulticast(ip: IpAddress): boolean {
-  return ip.family === 4 ? leadingBits(ip, 24) === 0xe00000n : (leadingBits(ip, 16) & 0xff0fn) === 0xff02n;
-}
-
-/** 169.254.0.0/16; fe80::/10. */
-function isLinkLocalUnicast(ip: IpAddress): boolean {
-  return ip.family === 4 ? leadingBits(ip, 16) === 0xa9fen : leadingBits(ip, 10) === 0x3fan;
 }
 
 /** 224.0.0.0/4; ff00::/8. */

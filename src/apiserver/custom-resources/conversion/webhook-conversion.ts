@@ -6,7 +6,7 @@
 
 import { validateAnnotations } from '../../../api/metadata-validation.ts';
 import { errorsText, path } from '../../../apimachinery/field-error.ts';
-import { quote } from '../../../apimachinery/go-text.ts';
+import { goType, quote } from '../../../apimachinery/go-text.ts';
 import { validateLabels } from '../../../apimachinery/labels.ts';
 import { draft, type KubeObject } from '../../../apimachinery/meta.ts';
 import { isObject } from '../../../apimachinery/patch/merge-patch.ts';
@@ -112,12 +112,6 @@ function identityProblem(original: KubeObject, { metadata }: KubeObject): string
     if (before !== after) return `must have the same ${word}: ${before} != ${after}`;
   }
   return undefined;
-}
-
-const goTypes: Readonly<Record<string, string>> = { string: 'string', number: 'int64', boolean: 'bool' };
-
-function goType(value: unknown): string {
-  return goTypes[typeof value] ?? (Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}');
 }
 
 /** The original's metadata with the labels and annotations of the converted object; a text says what is wrong with those. */
