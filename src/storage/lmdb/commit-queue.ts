@@ -7,11 +7,12 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { LmdbDatabase, PutRecord } from './database.ts';
+import type { LmdbDatabase } from './database.ts';
+import type { WrittenRecord } from './record.ts';
 
 /** Something that waits for its turn: a record, a new compacted revision, or an answer that depends on the writes before it. */
 export interface QueuedCommit {
-  readonly put?: PutRecord;
+  readonly put?: WrittenRecord;
   readonly compactedRevision?: number;
   /** Called in order, all of a transaction in one turn, before any `settle`. Not called after a failure. */
   apply?(): void;

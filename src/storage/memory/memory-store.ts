@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
 import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
+import { RevisionTimes } from '../revision-times.ts';
 import {
   type CommitResult,
   type Entry,
@@ -16,6 +17,7 @@ import {
   type RangeResult,
   type Store,
   StoreClosedError,
+  type StoreHistory,
   type Subscription,
   type Watcher,
   type WatchOptions,
@@ -37,6 +39,7 @@ const forgetSlice = 2000;
 class MemoryStore<V> implements Store<V> {
   readonly #clock: Clock;
   readonly #index = new RevisionIndex<V>();
+  readonly #times = new RevisionTimes();
   readonly #hub: WatchHub<V>;
   readonly #expiry: Expiry<V>;
   #closed = false;
@@ -87,8 +90,16 @@ class MemoryStore<V> implements Store<V> {
 
   async compact(revision: number): Promise<void> {
     this.#checkOpen();
-    if (this.#index.compact(revision)) this.#clock.soon(() => this.#forget());
+    if (!this.#index.compact(revision)) return;
+    this.#times.trim(revision);
+    this.#clock.soon(() => this.#forget());
   }
+
+  readonly history: StoreHistory = {
+    timeOf: (revision) => this.#times.timeOf(revision),
+    revisionAt: (timeMs) => this.#times.revisionAt(timeMs, this.#index.revision),
+    kept: () => ({ changes: this.#index.historyLength, bytes: 0, sinceMs: this.#times.oldestMs }),
+  };
 
   /** Values are not encoded, so nobody knows their size. */
   async size(): Promise<number> {
@@ -121,9 +132,11 @@ class MemoryStore<V> implements Store<V> {
       createRevision: head?.createRevision ?? revision,
       removed: !content,
       expiresAtMs,
+      bytes: 0,
       value: content?.value,
       previous: undefined,
     };
+    this.#times.note(revision, this.#clock.now());
     this.#index.apply(version);
     this.#expiry.track(version);
     this.#hub.wake();
