@@ -26,12 +26,6 @@ export class RevisionTimes {
     return after < this.#revisions.length ? this.#revisions[after]! - 1 : newest;
   }
 
-  /** When this revision was written, to the second. */
-  timeOf(revision: number): number | undefined {
-    const after = this.#firstAfter(this.#revisions, revision);
-    return after === this.#start ? undefined : this.#seconds[after - 1]! * 1000;
-  }
-
   /** Of the oldest revision that is known. */
   get oldestMs(): number | undefined {
     const second = this.#seconds[this.#start];

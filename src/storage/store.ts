@@ -127,7 +127,7 @@ export interface Store<V> {
   watch(options: WatchOptions, watcher: Watcher<V>): Subscription;
   /** Forgets history before `revision`; an already compacted one changes nothing, one in the future is refused. */
   compact(revision: number): Promise<void>;
-  /** Absent: this backend knows nothing of times. */
+  /** Absent: this backend does not know when something was written. */
   readonly history?: StoreHistory | undefined;
   /** Bytes on disk or in memory, as the backend can tell. */
   size(): Promise<number>;

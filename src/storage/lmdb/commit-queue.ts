@@ -81,7 +81,9 @@ export class CommitQueue {
     const commits = this.#takeTransaction();
     const puts = commits.flatMap(({ put }) => put ?? []);
     const compactedRevision = Math.max(0, ...commits.map((commit) => commit.compactedRevision ?? 0));
-    const removals = this.#closed ? [] : this.#removals.slice(0, removalsPerTransaction);
+    // More than come in by these writes, or a load that never pauses would let the file grow for ever.
+    const portion = Math.max(removalsPerTransaction, 2 * puts.length);
+    const removals = this.#closed ? [] : this.#removals.slice(0, portion);
     this.#busy = true;
     try {
       if (puts.length > 0 || removals.length > 0 || compactedRevision > 0) {

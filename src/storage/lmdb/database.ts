@@ -285,7 +285,9 @@ function checkFile(path: string, readOnly: boolean): void {
   }
   let problem: ReturnType<typeof findPageProblem>;
   try {
-    if (!readOnly) closeSync(openSync(file, 'r+'));
+    // Pages that somebody is writing would look damaged.
+    if (readOnly) return;
+    closeSync(openSync(file, 'r+'));
     problem = findPageProblem(file);
   } catch (error) {
     throw unusable(path, error);

@@ -7,7 +7,6 @@ import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
 import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
-import { RevisionTimes } from '../revision-times.ts';
 import {
   type CommitResult,
   type Entry,
@@ -17,7 +16,6 @@ import {
   type RangeResult,
   type Store,
   StoreClosedError,
-  type StoreHistory,
   type Subscription,
   type Watcher,
   type WatchOptions,
@@ -39,7 +37,6 @@ const forgetSlice = 2000;
 class MemoryStore<V> implements Store<V> {
   readonly #clock: Clock;
   readonly #index = new RevisionIndex<V>();
-  readonly #times = new RevisionTimes();
   readonly #hub: WatchHub<V>;
   readonly #expiry: Expiry<V>;
   #closed = false;
@@ -90,16 +87,8 @@ class MemoryStore<V> implements Store<V> {
 
   async compact(revision: number): Promise<void> {
     this.#checkOpen();
-    if (!this.#index.compact(revision)) return;
-    this.#times.trim(revision);
-    this.#clock.soon(() => this.#forget());
+    if (this.#index.compact(revision)) this.#clock.soon(() => this.#forget());
   }
-
-  readonly history: StoreHistory = {
-    timeOf: (revision) => this.#times.timeOf(revision),
-    revisionAt: (timeMs) => this.#times.revisionAt(timeMs, this.#index.revision),
-    kept: () => ({ changes: this.#index.historyLength, bytes: 0, sinceMs: this.#times.oldestMs }),
-  };
 
   /** Values are not encoded, so nobody knows their size. */
   async size(): Promise<number> {
@@ -136,7 +125,6 @@ class MemoryStore<V> implements Store<V> {
       value: content?.value,
       previous: undefined,
     };
-    this.#times.note(revision, this.#clock.now());
     this.#index.apply(version);
     this.#expiry.track(version);
     this.#hub.wake();
