@@ -45,17 +45,32 @@ import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
-import { jsonForm, objectForm } from './watch-cache/object-form.ts';
+import { formOf, objectForm, type StoredMediaType } from './watch-cache/object-form.ts';
 
-/** What the server keeps objects in: as they are, in memory; or as canonical JSON. */
-export type ApiStore =
-  | { readonly kind: 'objects'; readonly store: Store<KubeObject> }
-  | {
-      readonly kind: 'bytes';
-      readonly store: Store<Uint8Array>;
-      /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
-      readonly isStale?: ((key: string) => boolean) | undefined;
-    };
+/** What the server keeps objects in: as they are, in memory; or as bytes. */
+export type ApiStore = { readonly kind: 'objects'; readonly store: Store<KubeObject> } | BytesStore;
+
+export interface BytesStore {
+  readonly kind: 'bytes';
+  readonly store: Store<Uint8Array>;
+  /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
+  readonly isStale?: ((key: string) => boolean) | undefined;
+  /** How new values are written; what is there is read in either form. Default: JSON. */
+  readonly mediaType?: StoredMediaType | undefined;
+  /**
+   * Others write into it too, of other releases perhaps: nothing there is taken to be in this release's form, and they also see to
+   * its compaction.
+   */
+  readonly shared?: boolean | undefined;
+  /** What the health checks ask; default: whether the store is open. */
+  readonly checks?: StoreChecks | undefined;
+}
+
+/** Reject when something is wrong. */
+export interface StoreChecks {
+  healthy(): Promise<void>;
+  ready(): Promise<void>;
+}
 
 /** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
 export interface Security {
@@ -187,7 +202,7 @@ class Server implements ApiServer {
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
     });
-    const storeOpen = async () => void (await apiStore.store.size());
+    const checks = checksOf(apiStore);
     this.#handlers = new Map<string, Handler>([
       [
         '/v1/bindings',
@@ -200,8 +215,8 @@ class Server implements ApiServer {
         '/v1/componentstatuses',
         onFirstCall(async () => {
           const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
-          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
-          return componentStatusesHandler({ checks, clock });
+          const all = [...(options.components ?? []), failingCheck('etcd-0', () => checks.healthy())];
+          return componentStatusesHandler({ checks: all, clock });
         }),
       ],
       ...(security.handlers ?? []),
@@ -250,11 +265,9 @@ class Server implements ApiServer {
       serverAddress,
       remoteApis: () => this.#remoteApis,
     });
-    this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
-    this.#health = new HealthChecks({
-      ready: () => this.ready(),
-      storeOpen,
-    });
+    const intervalMs = apiStore.kind === 'bytes' && apiStore.shared ? 0 : options.compactionIntervalMs;
+    this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs });
+    this.#health = new HealthChecks({ ready: () => this.ready(), store: checks });
     this.#paths.set('/version', versionHandler);
     this.#index = onFirstCall(async () => {
       const { pathIndexHandler } = await import('./path-index.ts');
@@ -343,7 +356,8 @@ class Server implements ApiServer {
   }
 
   async #start(apiStore: ApiStore): Promise<void> {
-    this.#trustedAfter = apiStore.kind === 'objects' ? 0 : await trustStored(apiStore.store);
+    if (apiStore.kind === 'objects') this.#trustedAfter = 0;
+    else if (!apiStore.shared) this.#trustedAfter = await trustStored(apiStore.store);
     this.#started = true;
     const isDefined = new Promise<void>((resolve) => this.#environment.onFirst(definitionsPrefix, resolve));
     const { entries } = await apiStore.store.range({
@@ -388,12 +402,17 @@ class Server implements ApiServer {
   }
 }
 
+function checksOf(apiStore: ApiStore): StoreChecks {
+  const open = async () => void (await apiStore.store.size());
+  return (apiStore.kind === 'bytes' && apiStore.checks) || { healthy: open, ready: open };
+}
+
 const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
 type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 
 function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
-  return apiStore.kind === 'objects'
-    ? createEnvironment({ ...settings, store: apiStore.store, form: objectForm })
-    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm, isStale: apiStore.isStale });
+  if (apiStore.kind === 'objects') return createEnvironment({ ...settings, store: apiStore.store, form: objectForm });
+  const { store, mediaType, isStale } = apiStore;
+  return createEnvironment({ ...settings, store, form: formOf(mediaType), isStale });
 }

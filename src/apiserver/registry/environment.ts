@@ -77,7 +77,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
-    const trustedAfter = kind.trustedAfter ?? options.trustedAfter();
+    const trustedAfter = Math.max(kind.trustedAfter ?? 0, options.trustedAfter());
     const stored: Source<V> = { keepsObjects: form.keepsObjects, store, feed };
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
