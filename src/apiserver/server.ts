@@ -156,6 +156,8 @@ class Server implements ApiServer {
   readonly #pipeline: (request: ApiRequest) => Promise<ApiResponse>;
   readonly #environment: Environment;
   readonly #handlers: Map<string, Handler>;
+  readonly #dispatch: Handler;
+  readonly #statistics: Pick<MetricsSource, 'requests' | 'admission' | 'identity'>;
   readonly #paths = new Map<string, Handler>();
   readonly #index: Handler;
   readonly #health: HealthChecks;
@@ -174,18 +176,23 @@ class Server implements ApiServer {
   #started = false;
 
   constructor(options: ApiServerOptions) {
-    const { store: apiStore, clock, log = silentLog } = options;
+    const { store: apiStore, clock, log = silentLog, random = systemRandom, serverAddress = '' } = options;
     this.clock = clock;
     this.log = log;
     this.resources = new ServedResources(options.resources);
     const loopback = this.client(loopbackUser);
     // The security's parts may call the server through the loopback client only after this constructor has returned.
-    const security = options.security?.(loopback, this.resources) ?? {};
-    const authorizer = security.authorizer ?? allowAll;
-    const admission = security.admission ?? new AdmissionChain([]);
-    const admissionStatistics = new AdmissionStatistics();
-    admission.meter = { clock, statistics: admissionStatistics };
-    const random = options.random ?? systemRandom;
+    const {
+      authorizer = allowAll,
+      admission = new AdmissionChain([]),
+      ...security
+    } = options.security?.(loopback, this.resources) ?? {};
+    this.#statistics = {
+      requests: new RequestStatistics(clock),
+      admission: new AdmissionStatistics(),
+      identity: options.identity ?? new IdentityStatistics(),
+    };
+    admission.meter = { clock, statistics: this.#statistics.admission };
     this.#time = new RequestTime(clock, options.requestTimeoutMs);
     this.#shutdown = new Shutdown(clock);
     this.#yamlThread = new YamlThread(clock);
@@ -202,63 +209,16 @@ class Server implements ApiServer {
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
     });
-    const checks = checksOf(apiStore);
-    this.#handlers = new Map<string, Handler>([
-      [
-        '/v1/bindings',
-        onFirstCall(async () => {
-          const { bindingsHandler } = await import('./subresources/bindings.ts');
-          return bindingsHandler((request, info) => dispatch(request, info));
-        }),
-      ],
-      [
-        '/v1/componentstatuses',
-        onFirstCall(async () => {
-          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
-          const all = [...(options.components ?? []), failingCheck('etcd-0', () => checks.healthy())];
-          return componentStatusesHandler({ checks: all, clock });
-        }),
-      ],
-      ...(security.handlers ?? []),
-    ]);
     this.#flowControl = inFlightControl(options.inFlight);
-    const statistics = new RequestStatistics(clock);
-    const { identity = new IdentityStatistics() } = options;
-    const dispatch: Handler = createDispatcher({
+    const checks = checksOf(apiStore);
+    this.#handlers = new Map([...this.#ownHandlers(options, checks), ...(security.handlers ?? [])]);
+    this.#dispatch = createDispatcher({
       resources: this.resources,
       environment: this.#environment,
       handlers: this.#handlers,
       operations: builtinOperations,
     });
-    this.#pipeline = createPipeline({
-      log,
-      resources: this.resources,
-      flowControl: () => this.#flowControl,
-      observer: statistics,
-      time: this.#time,
-      shutdown: this.#shutdown,
-      yamlThread: this.#yamlThread,
-      authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
-      authorizer: () => authorizer,
-      impersonate: onFirstCall(async () => {
-        const { Impersonation } = await import('./authentication/impersonation.ts');
-        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
-        const statistics = identity.impersonation;
-        const impersonation = new Impersonation({ authorizer: () => authorizer, clock, statistics, constrained });
-        return (request, info, user) => impersonation.of(request, info, user);
-      }),
-      identity,
-      auditor: options.auditor,
-      clock,
-      random: options.random ?? systemRandom,
-      remoteHandler: (path) => this.#remoteApis?.handler(path),
-      resourceHandler: async (request, info) => {
-        if (!this.#started) await this.#starting;
-        return dispatch(request, info);
-      },
-      pathHandler: (path) => this.#pathHandler(path),
-    });
-    const { serverAddress = '' } = options;
+    this.#pipeline = this.#createPipeline(options, { ...security, authorizer });
     this.#documents = new ServerDocuments({
       resources: this.resources,
       clock,
@@ -268,31 +228,89 @@ class Server implements ApiServer {
     const intervalMs = apiStore.kind === 'bytes' && apiStore.shared ? 0 : options.compactionIntervalMs;
     this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs });
     this.#health = new HealthChecks({ ready: () => this.ready(), store: checks });
+    this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
+    this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
-    this.#index = onFirstCall(async () => {
+    this.#paths.set('/metrics', this.#metricsHandler(apiStore));
+    this.#starting = this.#start(apiStore);
+    // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
+    this.#starting.catch(() => {});
+  }
+
+  /** Of resources that are stored nowhere. */
+  #ownHandlers(options: ApiServerOptions, store: StoreChecks): [path: string, Handler][] {
+    const bindings = onFirstCall(async () => {
+      const { bindingsHandler } = await import('./subresources/bindings.ts');
+      return bindingsHandler((request, info) => this.#dispatch(request, info));
+    });
+    const componentStatuses = onFirstCall(async () => {
+      const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+      const checks = [...(options.components ?? []), failingCheck('etcd-0', () => store.healthy())];
+      return componentStatusesHandler({ checks, clock: this.clock });
+    });
+    return [
+      ['/v1/bindings', bindings],
+      ['/v1/componentstatuses', componentStatuses],
+    ];
+  }
+
+  #createPipeline(options: ApiServerOptions, security: Security & { readonly authorizer: Authorizer }) {
+    const { clock, log, resources } = this;
+    const { identity, requests } = this.#statistics;
+    const authorizer = () => security.authorizer;
+    return createPipeline({
+      log,
+      resources,
+      flowControl: () => this.#flowControl,
+      observer: requests,
+      time: this.#time,
+      shutdown: this.#shutdown,
+      yamlThread: this.#yamlThread,
+      authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
+      authorizer,
+      impersonate: onFirstCall(async () => {
+        const { Impersonation } = await import('./authentication/impersonation.ts');
+        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
+        const impersonation = new Impersonation({
+          authorizer,
+          clock,
+          statistics: identity.impersonation,
+          constrained,
+        });
+        return (request, info, user) => impersonation.of(request, info, user);
+      }),
+      identity,
+      auditor: options.auditor,
+      clock,
+      random: this.#environment.random,
+      remoteHandler: (path) => this.#remoteApis?.handler(path),
+      resourceHandler: async (request, info) => {
+        if (!this.#started) await this.#starting;
+        return this.#dispatch(request, info);
+      },
+      pathHandler: (path) => this.#pathHandler(path),
+    });
+  }
+
+  #indexHandler(): Handler {
+    return onFirstCall(async () => {
       const { pathIndexHandler } = await import('./path-index.ts');
       const registered = () => this.#paths.keys();
       return pathIndexHandler({ resources: this.resources, registered, healthChecks: () => this.#health.paths() });
     });
-    this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
+  }
+
+  #metricsHandler({ store }: ApiStore): Handler {
     const metrics: MetricsSource = {
-      requests: statistics,
-      admission: admissionStatistics,
-      identity,
+      ...this.#statistics,
       health: this.#health.statistics,
       resources: this.resources,
       flowControl: () => this.#flowControl,
       storages: () => this.#environment.storages(),
-      storeBytes: () => apiStore.store.size(),
+      storeBytes: () => store.size(),
       further: () => this.#furtherMetrics.map((families) => families()),
     };
-    this.#paths.set(
-      '/metrics',
-      onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics)),
-    );
-    this.#starting = this.#start(apiStore);
-    // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
-    this.#starting.catch(() => {});
+    return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));
   }
 
   handle(request: ApiRequest): Promise<ApiResponse> {

@@ -12,14 +12,12 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
+import type { Draft, Message, Table } from '../../base/wire-message.ts';
 import { BackendError } from '../store.ts';
 import {
-  type Draft,
-  decode,
-  encode,
-  type Message,
   type Method,
-  type Table,
+  type WatchRequest,
+  type WatchResponse,
   watchPath,
   watchRequest,
   watchResponse,
@@ -40,7 +38,7 @@ export interface EtcdConnectionOptions {
   readonly requestTimeoutMs?: number | undefined;
 }
 
-export type WatchStream = ClientDuplexStream<Draft<typeof watchRequest>, Message<typeof watchResponse>>;
+export type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>;
 
 /** What etcd said to a call, in the words in which its own client tells it. */
 export class EtcdError extends BackendError {
@@ -119,8 +117,8 @@ export class EtcdConnection {
     metadata.set('hasleader', 'true');
     const stream: WatchStream = this.#members[member]!.makeBidiStreamRequest(
       watchPath,
-      (request: Draft<typeof watchRequest>) => encode(watchRequest, request),
-      (bytes: Buffer) => decode(watchResponse, bytes),
+      watchRequest.encode,
+      watchResponse.decode,
       metadata,
     );
     return { stream, failed: () => this.#leave(member) };
@@ -144,8 +142,8 @@ export class EtcdConnection {
       let late = false;
       const call = this.#members[member]!.makeUnaryRequest(
         method.path,
-        (message: Draft<Q>) => encode(method.request, message),
-        (bytes: Buffer) => decode(method.response, bytes),
+        method.request.encode,
+        method.response.decode,
         request,
         (error: ServiceError | null, response?: Message<R>) => {
           timer.cancel();

@@ -14,7 +14,7 @@ import { orderedKey } from '../revision-index.ts';
 import { CompactedError, type Entry, type StoreEvent, type Watcher, type WatchOptions } from '../store.ts';
 import type { EtcdConnection, WatchStream } from './connection.ts';
 import type { KeySpace } from './key-space.ts';
-import { deleteEvent, type Event, type KeyValue, type Message, type watchResponse } from './messages.ts';
+import { deleteEvent, type Event, type KeyValue, type WatchResponse } from './messages.ts';
 
 export interface EtcdWatchOptions<V> {
   readonly connection: EtcdConnection;
@@ -93,7 +93,7 @@ export class EtcdWatch<V> {
       failed();
       this.#reopen(reason);
     };
-    stream.on('data', (response: Message<typeof watchResponse>) => {
+    stream.on('data', (response: WatchResponse) => {
       if (this.#closed || ended) return;
       if (response.compactRevision > 0) {
         this.#options.onCompacted(response.compactRevision);
@@ -116,7 +116,7 @@ export class EtcdWatch<V> {
     this.#reopening = clock.after(reopenDelayMs, () => this.#open());
   }
 
-  #receive({ fragment, events }: Message<typeof watchResponse>): void {
+  #receive({ fragment, events }: WatchResponse): void {
     const all = this.#parts.length > 0 ? [...this.#parts, ...events] : events;
     this.#parts = fragment ? [...all] : [];
     if (fragment || all.length === 0) return;
