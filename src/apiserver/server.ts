@@ -45,7 +45,7 @@ import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
-import { formOf, objectForm, type StoredMediaType } from './watch-cache/object-form.ts';
+import { type ObjectForm, objectForm, type StoredMediaType } from './watch-cache/object-form.ts';
 
 /** What the server keeps objects in: as they are, in memory; or as bytes. */
 export type ApiStore = { readonly kind: 'objects'; readonly store: Store<KubeObject> } | BytesStore;
@@ -170,6 +170,8 @@ class Server implements ApiServer {
   readonly #furtherMetrics: (() => string)[] = [];
   #flowControl: FlowControl;
   #remoteApis: RemoteApis | undefined;
+  /** Of a store of bytes, from the start on. */
+  #byteForm: ObjectForm<Uint8Array> | undefined;
   readonly #starting: Promise<void>;
   readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
@@ -197,7 +199,8 @@ class Server implements ApiServer {
     this.#shutdown = new Shutdown(clock);
     this.#yamlThread = new YamlThread(clock);
     this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
-    this.#environment = environmentOf(apiStore, {
+    const byteForm = () => this.#byteForm!;
+    this.#environment = environmentOf(apiStore, byteForm, {
       resources: this.resources,
       clock,
       log,
@@ -375,7 +378,11 @@ class Server implements ApiServer {
 
   async #start(apiStore: ApiStore): Promise<void> {
     if (apiStore.kind === 'objects') this.#trustedAfter = 0;
-    else if (!apiStore.shared) this.#trustedAfter = await trustStored(apiStore.store);
+    else {
+      const { formOf } = await withOwnImports(() => import('./watch-cache/byte-forms.ts'));
+      this.#byteForm = formOf(apiStore.mediaType);
+      if (!apiStore.shared) this.#trustedAfter = await trustStored(apiStore.store);
+    }
     this.#started = true;
     const isDefined = new Promise<void>((resolve) => this.#environment.onFirst(definitionsPrefix, resolve));
     const { entries } = await apiStore.store.range({
@@ -429,8 +436,13 @@ const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefiniti
 
 type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 
-function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
-  if (apiStore.kind === 'objects') return createEnvironment({ ...settings, store: apiStore.store, form: objectForm });
-  const { store, mediaType, isStale } = apiStore;
-  return createEnvironment({ ...settings, store, form: formOf(mediaType), isStale });
+function environmentOf(
+  apiStore: ApiStore,
+  byteForm: () => ObjectForm<Uint8Array>,
+  settings: EnvironmentSettings,
+): Environment {
+  if (apiStore.kind === 'objects')
+    return createEnvironment({ ...settings, store: apiStore.store, form: () => objectForm });
+  const { store, isStale } = apiStore;
+  return createEnvironment({ ...settings, store, form: byteForm, isStale });
 }

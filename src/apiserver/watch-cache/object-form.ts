@@ -1,13 +1,11 @@
 /**
  * How a store keeps the objects of a kind. A store in memory keeps them as they are and encodes when somebody asks; a durable one
- * keeps bytes and decodes when somebody asks. No form holds a resourceVersion: that is the revision of the entry.
+ * keeps bytes (`byte-forms.ts`) and decodes when somebody asks. No form holds a resourceVersion: that is the revision of the entry.
  */
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
-import { wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
 import type { StoredKind } from '../resources.ts';
-import { decodeKept, keptVersion } from './kept-object.ts';
 
 /** Either what the store holds is the object, or it is its encoding. */
 export interface ObjectForm<V> {
@@ -22,6 +20,9 @@ export interface ObjectForm<V> {
   apiVersionOf(value: V): string | undefined;
 }
 
+/** How new values are written: `--storage-media-type`. What is there is read in either form. */
+export type StoredMediaType = 'application/json' | 'application/vnd.kubernetes.protobuf';
+
 /** For `memoryStore<KubeObject>`: values are shared, so they are frozen on the way in. */
 export const objectForm: ObjectForm<KubeObject> = {
   keepsObjects: true,
@@ -30,35 +31,3 @@ export const objectForm: ObjectForm<KubeObject> = {
   equal: jsonEqual,
   apiVersionOf: ({ apiVersion }) => apiVersion,
 };
-
-/** How new values are kept: `--storage-media-type`. Both are read, whichever is asked for. */
-export type StoredMediaType = 'application/json' | 'application/vnd.kubernetes.protobuf';
-
-/** For stores of bytes. */
-const jsonForm: ObjectForm<Uint8Array> = {
-  keepsObjects: false,
-  toStored: (kind, object) => kind.codec.encodeStored(object),
-  toObject(kind, value) {
-    const object = decodeKept(kind, value);
-    kind.behaviour.defaults?.(object);
-    return object;
-  },
-  equal: (a, b) => Buffer.compare(a, b) === 0,
-  apiVersionOf: keptVersion,
-};
-
-/** Upstream keeps these as JSON whatever it is told, as it does custom resources, which have no other form. */
-const keptAsJson: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
-
-const protobufForm: ObjectForm<Uint8Array> = {
-  ...jsonForm,
-  toStored(kind, object) {
-    const { protobuf } = kind.codec;
-    if (kind.custom || !protobuf || keptAsJson.has(kind.hub.group)) return jsonForm.toStored(kind, object);
-    return wrapMessage(kind.hubApiVersion, kind.hub.kind, protobuf.encode(object));
-  },
-};
-
-export function formOf(mediaType: StoredMediaType = 'application/json'): ObjectForm<Uint8Array> {
-  return mediaType === 'application/json' ? jsonForm : protobufForm;
-}
