@@ -87,9 +87,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const kept = kind.source ? store : undefined;
     return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale: options.isStale });
   };
-  options.resources.onChange((gone) => {
-    for (const kind of gone) forget(kind);
-  });
+  options.resources.onChange((gone) => gone.forEach(forget));
   /** What was served ends its watches and gives everything back. */
   const forget = (kind: StoredKind) => {
     storages.get(kind)?.cache.detach();
