@@ -320,15 +320,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         admission: () => admission,
         tokenRequest: { client, random, signer: trust.tokens, apiAudiences, ...options.tokenRequests },
       });
-      const proxies = nodeProxyHandlers({
-        client,
-        clock,
-        random,
-        log,
-        kubelet: options.kubelet,
-        authorizer: () => authorizer,
-        admission: () => admission,
-      });
+      const toNodes = { client, clock, random, log, kubelet: options.kubelet };
+      const proxies = nodeProxyHandlers({ ...toNodes, authorizer: () => authorizer, admission: () => admission });
       return {
         authenticate: (request) => authentication.authenticate(request),
         authorizer,

@@ -214,7 +214,8 @@ class Cluster implements StartedCluster {
       throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
     });
     this.#started.defer(() => store.close());
-    const apiStore = (await configured?.apiServer?.storeOver(store)) ?? ({ kind: 'bytes', store } as const);
+    const apiStore =
+      (await configured?.apiServer?.storeOver({ kind: 'bytes', store })) ?? ({ kind: 'bytes', store } as const);
     const { listen } = settings;
     const everywhere = listen.host === '0.0.0.0' || listen.host === '::';
     // Endpoints refuse loopback, and Pods could not reach it: the server listens on the machine's own address too.
