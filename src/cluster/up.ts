@@ -217,7 +217,8 @@ class Cluster implements StartedCluster {
       throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
     });
     this.#started.defer(() => store.close());
-    const apiStore = (await configured?.apiServer?.storeOver(store)) ?? ({ kind: 'bytes', store } as const);
+    const apiStore =
+      (await configured?.apiServer?.storeOver({ kind: 'bytes', store })) ?? ({ kind: 'bytes', store } as const);
     const apiServer = configured?.apiServer?.options;
     const { retentionMs = historyRetentionMs } = apiServer?.history ?? {};
     const { listen } = settings;

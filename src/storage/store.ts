@@ -163,6 +163,11 @@ export class StorageUnavailableError extends Error {
   }
 }
 
+/** A backend of its own process refused a call or did not answer; the message is what it says, and is told to clients as it is. */
+export class BackendError extends Error {
+  override readonly name: string = 'BackendError';
+}
+
 /** The store has been closed: what every later call and every open watch ends with. */
 export class StoreClosedError extends Error {
   override readonly name = 'StoreClosedError';
