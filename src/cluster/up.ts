@@ -50,6 +50,9 @@ export interface StartedCluster {
 
 const readyWithinMs = 120_000;
 
+/** How far back one can look where `--history-retention` says nothing. */
+const historyRetentionMs = 3_600_000;
+
 /**
  * Resolves once the node is Ready; rejects with a `CommandError` for what a person can do something about. An aborted `signal` ends
  * the wait and what has been started by then; its reason is the `Ending`.
@@ -215,7 +218,10 @@ class Cluster implements StartedCluster {
       throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
     });
     this.#started.defer(() => store.close());
-    const apiStore = (await configured?.apiServer?.storeOver(store)) ?? ({ kind: 'bytes', store } as const);
+    const apiStore =
+      (await configured?.apiServer?.storeOver({ kind: 'bytes', store })) ?? ({ kind: 'bytes', store } as const);
+    const apiServer = configured?.apiServer?.options;
+    const { retentionMs = historyRetentionMs } = apiServer?.history ?? {};
     const { listen } = settings;
     const everywhere = listen.host === '0.0.0.0' || listen.host === '::';
     // Endpoints refuse loopback, and Pods could not reach it: the server listens on the machine's own address too.
@@ -233,7 +239,7 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
-      apiServer: configured?.apiServer?.options,
+      apiServer: { ...apiServer, history: { ...apiServer?.history, retentionMs } },
       controllerManager: configured?.controllerManager,
       schedulerOptions: configured?.scheduler,
     }).catch((error) => {
