@@ -12,6 +12,7 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { HistoryRetention } from '../apiserver/compaction.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
@@ -104,6 +105,9 @@ export interface ComposedApiServerOptions {
   /** What `/flagz` shows. */
   readonly flags?: ReadonlyMap<string, unknown> | undefined;
   readonly eventTtlSeconds?: number | undefined;
+  /** `--etcd-compaction-interval`; default 5 minutes. */
+  readonly compactionIntervalMs?: number | undefined;
+  readonly history?: HistoryRetention | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
   /** How long after the server is ready its less urgent objects come; default: at once. */
@@ -284,6 +288,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
+    compactionIntervalMs: options.compactionIntervalMs,
+    history: options.history,
     hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
@@ -320,15 +326,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         admission: () => admission,
         tokenRequest: { client, random, signer: trust.tokens, apiAudiences, ...options.tokenRequests },
       });
-      const proxies = nodeProxyHandlers({
-        client,
-        clock,
-        random,
-        log,
-        kubelet: options.kubelet,
-        authorizer: () => authorizer,
-        admission: () => admission,
-      });
+      const toNodes = { client, clock, random, log, kubelet: options.kubelet };
+      const proxies = nodeProxyHandlers({ ...toNodes, authorizer: () => authorizer, admission: () => admission });
       return {
         authenticate: (request) => authentication.authenticate(request),
         authorizer,
