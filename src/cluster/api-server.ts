@@ -18,6 +18,7 @@ import {
   type ApiServer,
   type ApiStore,
   createApiServer,
+  type HttpServerOptions,
   type ListeningServer,
   loopbackUser,
   startHttpServer,
@@ -98,6 +99,9 @@ export interface ComposedApiServerOptions {
   readonly minRequestTimeoutSeconds?: number | undefined;
   /** `--goaway-chance`: of an HTTP/2 connection to be ended with an answer, so that clients spread over servers. */
   readonly goawayChance?: number | undefined;
+  readonly tls?: HttpServerOptions['tls'];
+  /** Directives of the header of that name, which answers then have. */
+  readonly strictTransportSecurity?: readonly string[] | undefined;
   readonly shutdown?: Partial<ShutdownSettings> | undefined;
   /** `--profiling`; default true. */
   readonly profiling?: boolean | undefined;
@@ -196,7 +200,8 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   const { clock, log, trust } = options;
   await server.ready();
   return startHttpServer({
-    handle: (request) => server.handle(request),
+    handle: withStrictTransport(server, options.strictTransportSecurity ?? []),
+    tls: options.tls,
     listen: options.listen,
     certificate: trust.serving.certificatePem,
     key: trust.serving.keyPem,
@@ -206,6 +211,15 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
     bodyTimeoutMs: options.requestTimeoutMs,
     goawayChance: options.goawayChance,
   });
+}
+
+function withStrictTransport(server: ApiServer, directives: readonly string[]): HttpServerOptions['handle'] {
+  if (directives.length === 0) return (request) => server.handle(request);
+  const header = { 'strict-transport-security': directives.join('; ') };
+  return async (request) => {
+    const response = await server.handle(request);
+    return { ...response, headers: { ...header, ...response.headers } };
+  };
 }
 
 type RunningOptions = ComposedApiServerOptions & {

@@ -27,6 +27,7 @@ import {
   type ServingPair,
   servingCertificate,
 } from './serving-certificate.ts';
+import { tlsParametersFrom } from './tls-flags.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -99,6 +100,7 @@ export async function configureApiServer(
   tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
+  const tls = tlsParametersFrom(given, environment);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
@@ -108,7 +110,7 @@ export async function configureApiServer(
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
@@ -213,6 +215,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     profiling: given.flag('profiling'),
     flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
+    strictTransportSecurity: given.list('strict-transport-security-directives'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),
       watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
