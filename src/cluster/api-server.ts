@@ -12,6 +12,7 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { HistoryRetention } from '../apiserver/compaction.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
@@ -108,6 +109,9 @@ export interface ComposedApiServerOptions {
   /** What `/flagz` shows. */
   readonly flags?: ReadonlyMap<string, unknown> | undefined;
   readonly eventTtlSeconds?: number | undefined;
+  /** `--etcd-compaction-interval`; default 5 minutes. */
+  readonly compactionIntervalMs?: number | undefined;
+  readonly history?: HistoryRetention | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
   /** How long after the server is ready its less urgent objects come; default: at once. */
@@ -298,6 +302,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
+    compactionIntervalMs: options.compactionIntervalMs,
+    history: options.history,
     hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });

@@ -4,6 +4,7 @@
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
+import type { HistoryRetention } from '../../apiserver/compaction.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import type { ApiServer, ApiStore, BytesStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
@@ -31,6 +32,8 @@ import { tlsParametersFrom } from './tls-flags.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
+  { name: 'history-retention', type: 'duration', default: '0s' },
+  { name: 'history-max-changes', type: 'int64', default: 100_000 },
   { name: 'default-not-ready-toleration-seconds', type: 'int64', default: 300 },
   { name: 'default-unreachable-toleration-seconds', type: 'int64', default: 300 },
 ];
@@ -222,7 +225,14 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
       sendRetryAfter: given.flag('shutdown-send-retry-after'),
     },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
+    compactionIntervalMs: given.milliseconds('etcd-compaction-interval'),
+    history: historyFrom(given),
   };
+}
+
+function historyFrom(given: GivenFlags): HistoryRetention {
+  const retentionMs = given.isGiven('history-retention') ? given.milliseconds('history-retention') : undefined;
+  return { retentionMs, maxChanges: given.number('history-max-changes') };
 }
 
 function kubeletClientFiles(given: GivenFlags) {
