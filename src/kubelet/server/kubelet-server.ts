@@ -30,7 +30,8 @@ export interface KubeletServerOptions {
   readonly listen: ListenAddress;
   /** The health page without authentication; absent: none. Upstream: 127.0.0.1:10248. */
   readonly healthz?: ListenAddress | undefined;
-  readonly tls: ServingCertificate;
+  /** Absent: no connection comes about until one is given. */
+  readonly tls: ServingCertificate | undefined;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   readonly clock: Clock;
@@ -91,8 +92,7 @@ class HttpsServer {
     this.#log = log;
     this.#access = { nodeName: view.nodeName, authenticate, authorize, log };
     this.server = createServer({
-      cert: tls.certificate,
-      key: tls.key,
+      ...(tls ? { cert: tls.certificate, key: tls.key } : {}),
       minVersion: 'TLSv1.2',
       // Authentication decides what a certificate is worth; a foreign one is a 401, not a broken connection.
       requestCert: true,
