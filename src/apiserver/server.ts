@@ -19,7 +19,7 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import { Compaction } from './compaction.ts';
+import { Compaction, type HistoryRetention } from './compaction.ts';
 import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { YamlThread } from './encoding/yaml-thread.ts';
@@ -101,6 +101,8 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
+  /** How much of the store's history is kept beyond one such interval. */
+  readonly history?: HistoryRetention | undefined;
   /** Absent: nothing is audited. Its owner's to close, after the server. */
   readonly auditor?: Auditor | undefined;
   /** What `componentstatuses` tells besides the store. */
@@ -229,7 +231,7 @@ class Server implements ApiServer {
       remoteApis: () => this.#remoteApis,
     });
     const intervalMs = apiStore.kind === 'bytes' && apiStore.shared ? 0 : options.compactionIntervalMs;
-    this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs });
+    this.#compaction = new Compaction({ ...options.history, store: apiStore.store, clock, log, intervalMs });
     this.#health = new HealthChecks({ ready: () => this.ready(), store: checks });
     this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
     this.#index = this.#indexHandler();

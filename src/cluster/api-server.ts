@@ -12,12 +12,14 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { HistoryRetention } from '../apiserver/compaction.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
   type ApiStore,
   createApiServer,
+  type HttpServerOptions,
   type ListeningServer,
   loopbackUser,
   startHttpServer,
@@ -99,12 +101,18 @@ export interface ComposedApiServerOptions {
   readonly minRequestTimeoutSeconds?: number | undefined;
   /** `--goaway-chance`: of an HTTP/2 connection to be ended with an answer, so that clients spread over servers. */
   readonly goawayChance?: number | undefined;
+  readonly tls?: HttpServerOptions['tls'];
+  /** Directives of the header of that name, which answers then have. */
+  readonly strictTransportSecurity?: readonly string[] | undefined;
   readonly shutdown?: Partial<ShutdownSettings> | undefined;
   /** `--profiling`; default true. */
   readonly profiling?: boolean | undefined;
   /** What `/flagz` shows. */
   readonly flags?: ReadonlyMap<string, unknown> | undefined;
   readonly eventTtlSeconds?: number | undefined;
+  /** `--etcd-compaction-interval`; default 5 minutes. */
+  readonly compactionIntervalMs?: number | undefined;
+  readonly history?: HistoryRetention | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
   /** How long after the server is ready its less urgent objects come; default: at once. */
@@ -225,7 +233,8 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   const { clock, log, trust } = options;
   await server.ready();
   return startHttpServer({
-    handle: (request) => server.handle(request),
+    handle: withStrictTransport(server, options.strictTransportSecurity ?? []),
+    tls: options.tls,
     listen: options.listen,
     certificate: trust.serving.certificatePem,
     key: trust.serving.keyPem,
@@ -235,6 +244,15 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
     bodyTimeoutMs: options.requestTimeoutMs,
     goawayChance: options.goawayChance,
   });
+}
+
+function withStrictTransport(server: ApiServer, directives: readonly string[]): HttpServerOptions['handle'] {
+  if (directives.length === 0) return (request) => server.handle(request);
+  const header = { 'strict-transport-security': directives.join('; ') };
+  return async (request) => {
+    const response = await server.handle(request);
+    return { ...response, headers: { ...header, ...response.headers } };
+  };
 }
 
 type RunningOptions = ComposedApiServerOptions & {
@@ -315,6 +333,8 @@ function compose(options: Composition, signal: AbortSignal): ApiServer {
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
+    compactionIntervalMs: options.compactionIntervalMs,
+    history: options.history,
     hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });

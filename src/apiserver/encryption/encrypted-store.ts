@@ -11,6 +11,7 @@ import type {
   RangeResult,
   Store,
   StoreEvent,
+  StoreHistory,
   Subscription,
   Watcher,
   WatchOptions,
@@ -142,6 +143,10 @@ export class EncryptedStore implements Store<Uint8Array> {
 
   compact(revision: number): Promise<void> {
     return this.#inner.compact(revision);
+  }
+
+  get history(): StoreHistory | undefined {
+    return this.#inner.history;
   }
 
   size(): Promise<number> {

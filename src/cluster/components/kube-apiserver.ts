@@ -4,6 +4,7 @@
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
+import type { HistoryRetention } from '../../apiserver/compaction.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import type { ApiServer, ApiStore, BytesStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
@@ -27,9 +28,12 @@ import {
   type ServingPair,
   servingCertificate,
 } from './serving-certificate.ts';
+import { tlsParametersFrom } from './tls-flags.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
+  { name: 'history-retention', type: 'duration', default: '0s' },
+  { name: 'history-max-changes', type: 'int64', default: 100_000 },
   { name: 'default-not-ready-toleration-seconds', type: 'int64', default: 300 },
   { name: 'default-unreachable-toleration-seconds', type: 'int64', default: 300 },
 ];
@@ -103,6 +107,7 @@ export async function configureApiServer(
   tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
+  const tls = tlsParametersFrom(given, environment);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
@@ -112,7 +117,7 @@ export async function configureApiServer(
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
@@ -235,13 +240,21 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     profiling: given.flag('profiling'),
     flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
+    strictTransportSecurity: given.list('strict-transport-security-directives'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),
       watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
       sendRetryAfter: given.flag('shutdown-send-retry-after'),
     },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
+    compactionIntervalMs: given.milliseconds('etcd-compaction-interval'),
+    history: historyFrom(given),
   };
+}
+
+function historyFrom(given: GivenFlags): HistoryRetention {
+  const retentionMs = given.isGiven('history-retention') ? given.milliseconds('history-retention') : undefined;
+  return { retentionMs, maxChanges: given.number('history-max-changes') };
 }
 
 function kubeletClientFiles(given: GivenFlags) {

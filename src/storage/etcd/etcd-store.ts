@@ -154,7 +154,7 @@ export class EtcdStore<V> implements Store<V> {
     if (result.ok && expiresAtMs > 0) {
       const { revision } = result;
       const createRevision = result.previous?.createRevision ?? revision;
-      const version = { key, revision, createRevision, removed: false, expiresAtMs, value: undefined };
+      const version = { key, revision, createRevision, removed: false, expiresAtMs, bytes: 0, value: undefined };
       this.#expiry.track({ ...version, previous: undefined });
     }
     return result;
