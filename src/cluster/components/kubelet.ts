@@ -23,6 +23,7 @@ import { readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
+import { knownParameters } from './tls-flags.ts';
 
 export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags, run };
 
@@ -117,6 +118,7 @@ async function serve(
   const { clock, log } = environment;
   const { server, certificateDirectory, configuration } = settings;
   if (!server.enabled) return running.done;
+  const tlsParameters = knownParameters(server.tlsMinVersion, server.tlsCipherSuites);
   const tls = servingCertificate(
     {
       certFile: server.tlsCertFile,
@@ -133,6 +135,7 @@ async function serve(
     listen: { host: server.address, port: server.port },
     ...(server.healthzPort > 0 ? { healthz: { host: server.healthzBindAddress, port: server.healthzPort } } : {}),
     tls,
+    tlsParameters,
     authenticate: delegatedAuthentication({
       clock,
       clientAuthorities,
