@@ -133,11 +133,11 @@ describe('five components in processes of their own', { skip: missing ?? false }
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
       '--service-cluster-ip-range=10.96.0.0/16',
       '--runtime-config=api/all=true',
-      '--tls-min-version=VersionTLS12',
+      '--tracing-config-file=/nowhere.yaml',
     );
     await eventually(() => kubectl('get', '--raw', '/readyz'), /^ok$/);
     assert.equal(kubectl('get', 'pods', '-o', 'name'), 'pod/kept');
-    assert.match(logOf('kube-apiserver'), /have no effect: --tls-min-version/);
+    assert.match(logOf('kube-apiserver'), /have no effect: --tracing-config-file/);
   });
 
   it('a controller manager and a scheduler lead, each by its Lease', async () => {

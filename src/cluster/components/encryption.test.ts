@@ -44,7 +44,10 @@ async function open(data: string, config: string, { reload = false, clock = new 
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog });
   const encryption = await encryptStore(store, { path: config, reload }, parts);
   const existing = (await store.get(`/registry/namespaces/${namespace}`)) !== undefined;
-  const opened = await (existing ? openServer : openServerWithDefault)({ store: encryption.store });
+  const { store: encrypted, isStale } = encryption;
+  const opened = await (existing ? openServer : openServerWithDefault)({
+    store: { kind: 'bytes', store: encrypted, isStale },
+  });
   return {
     ...opened,
     clock,

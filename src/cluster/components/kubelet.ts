@@ -25,6 +25,7 @@ import { readConfigurationFile } from './configuration-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { connectKubelet, type KubeletConnection, servingRotation } from './kubelet-identity.ts';
 import { followServingFiles, type PemPair, readPem, servingCertificate } from './serving-certificate.ts';
+import { knownParameters } from './tls-flags.ts';
 
 export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags, run };
 
@@ -119,6 +120,7 @@ async function serve(
   const { clock, log } = environment;
   const { server } = settings;
   if (!server.enabled) return running.done;
+  const tlsParameters = knownParameters(server.tlsMinVersion, server.tlsCipherSuites);
   const certificate = servedCertificate(running, settings, client, environment);
   const clientAuthorities = server.clientCaFile ? () => readPem('--client-ca-file', server.clientCaFile) : undefined;
   const certificates = { client: rotation, serving: certificate.rotation };
@@ -127,6 +129,7 @@ async function serve(
     listen: { host: server.address, port: server.port },
     ...(server.healthzPort > 0 ? { healthz: { host: server.healthzBindAddress, port: server.healthzPort } } : {}),
     tls: certificate.current,
+    tlsParameters,
     authenticate: delegatedAuthentication({
       clock,
       clientAuthorities,
