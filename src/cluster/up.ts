@@ -5,6 +5,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { Closers } from '../base/closers.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -87,7 +88,7 @@ class Cluster implements StartedCluster {
   readonly #options: UpOptions;
   readonly #surroundings: Surroundings;
   /** Ends in reverse order what has been started. */
-  readonly #started = new AsyncDisposableStack();
+  readonly #started = new Closers();
   #lock: DirectoryLock | undefined;
   #directory: DataDirectory | undefined;
   #adoptedRuntime = false;
@@ -126,7 +127,7 @@ class Cluster implements StartedCluster {
 
   async stop(ending: Ending | 'undo'): Promise<void> {
     try {
-      await this.#started.disposeAsync();
+      await this.#started.close();
       const tearDown = ending === 'everything' || (ending === 'undo' && !this.#adoptedRuntime);
       if (this.#directory && tearDown) await tearDownNode(this.#directory, this.#surroundings);
     } finally {
@@ -284,10 +285,7 @@ async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {
 
 function checkRights(settings: ClusterSettings, machine: ThisMachine): void {
   if (settings.runtime === 'simulated' || machine.isRoot) return;
-  throw new CommandError(
-    'a node that runs containers needs root.',
-    'Run it as root (sudo ./coracle up), or use --runtime simulated.',
-  );
+  throw new CommandError('a node that runs containers needs root.', 'Run it as root, or use --runtime simulated.');
 }
 
 function checkAddress(settings: ClusterSettings, nodeIp: string | undefined): void {
