@@ -30,10 +30,10 @@ import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { TokenRequestOptions } from '../apiserver/reviews/token-request.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
-import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import type { ServiceAllocator, ServiceAllocatorOptions } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
 import type { ShutdownSettings } from '../apiserver/shutdown.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -42,6 +42,7 @@ import type { TokenSigner } from '../pki/token-signer.ts';
 import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
 import { hostPort } from '../serving/dial.ts';
+import type { SharedRecords } from './shared-records.ts';
 
 export interface ApiServerTrust {
   /** PEM of the authority that client certificates come from. */
@@ -118,6 +119,10 @@ export interface ComposedApiServerOptions {
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** `--endpoint-reconciler-type`: whether servers that share a store name each other in the Service `kubernetes`. Default `lease`. */
+  readonly endpointReconciler?: 'lease' | 'none' | undefined;
+  /** `--kubernetes-service-node-port`; default none. */
+  readonly kubernetesNodePort?: number | undefined;
   /** How servers behind this one are reached. */
   readonly aggregation?: Pick<AggregationOptions, 'routing' | 'credentials' | 'rejectRedirects'> | undefined;
   /** What `kubectl get componentstatuses` shows besides the store. */
@@ -142,7 +147,8 @@ const defaultDrainMs = 60_000;
 export async function startApiServer(options: ComposedApiServerOptions): Promise<ComposedApiServer> {
   const { clock, random, log, trust } = options;
   const stopping = new AbortController();
-  const server = compose(options, stopping.signal);
+  const shared = await sharedRecords(options);
+  const server = compose({ ...options, portRecords: shared?.nodePorts }, stopping.signal);
   const end = async () => {
     stopping.abort(new Error('the API server is stopping'));
     await server.close();
@@ -163,17 +169,22 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     service: {
       clusterIP: allocatorAddress,
       securePort: port,
-      ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
+      nodePort: options.kubernetesNodePort,
+      advertiseAddress: options.endpointReconciler === 'none' ? undefined : options.advertiseAddress,
+      servers: shared?.servers,
     },
     serviceCidrs: options.serviceCidrs,
     settleAfterMs: options.headStartMs,
     trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
-  void bootstrap.settled.then(() => repairAddresses({ client: loopback, clock, random, log, signal: stopping.signal }));
+  const parts = { client: loopback, clock, random, log, signal: stopping.signal };
+  void bootstrap.settled.then(() => repairAddresses(parts));
+  if (shared) void bootstrap.settled.then(() => shared.repair(componentContext(parts)));
   const { drainMs = options.requestTimeoutMs ?? defaultDrainMs } = options.shutdown ?? {};
   const shutdown = { delayMs: 0, watchGraceMs: 0, sendRetryAfter: false, ...options.shutdown, drainMs };
   const close = async () => {
+    await leave(bootstrap, options);
     await server.shutDown(shutdown, () => http.stopListening());
     await end();
     await http.close();
@@ -188,6 +199,24 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     throw error;
   }
   return { server, http, loopback, port, bootstrap, close };
+}
+
+/** Undefined where this server is the only one over its store. */
+async function sharedRecords(options: ComposedApiServerOptions): Promise<SharedRecords | undefined> {
+  const { store, endpointReconciler = 'lease', advertiseAddress, nodePortRange } = options;
+  if (store.kind === 'objects' || !store.shared) return undefined;
+  const { recordsOver } = await import('./shared-records.ts');
+  const address = endpointReconciler === 'lease' ? advertiseAddress : undefined;
+  return recordsOver(store, { address, nodePortRange });
+}
+
+/** Twice as long as between two looks at the endpoints, as upstream: a store that does not answer must not hold a server up. */
+const leavingMs = 20_000;
+
+async function leave(bootstrap: Bootstrap, { clock, log }: ComposedApiServerOptions): Promise<void> {
+  await withTimeout(clock, bootstrap.leave(), leavingMs, () => new Error('timed out')).catch((error: unknown) =>
+    log.warn('unable to remove this server from the kubernetes service', { error: String(error) }),
+  );
 }
 
 /** Later than the start: there is nothing to mend in a server's first moments. Never rejects. */
@@ -285,7 +314,9 @@ async function startFlowControl(server: ApiServer, options: RunningOptions): Pro
 
 const defaultChain = chainOf(['Node', 'RBAC']);
 
-function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {
+type Composition = ComposedApiServerOptions & Pick<ServiceAllocatorOptions, 'portRecords'>;
+
+function compose(options: Composition, signal: AbortSignal): ApiServer {
   const { clock, random, log, trust, identity = new IdentityStatistics() } = options;
   const { issuers, apiAudiences = issuers } = trust;
   const { authorizers: chain = () => defaultChain } = options;
@@ -352,12 +383,12 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
   });
 }
 
-function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
-  const { random, log, serviceCidrs, nodePortRange } = options;
+function allocatorOnce(client: Client, options: Composition): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange, portRecords } = options;
   let allocator: Promise<ServiceAllocator> | undefined;
   return () => {
     allocator ??= import('../apiserver/services/service-allocator.ts').then(
-      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange, portRecords }),
     );
     return allocator;
   };
