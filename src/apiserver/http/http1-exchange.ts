@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { onFirstCall } from '../../base/lazy-module.ts';
+import { joinedChunks } from '../encoding/list-encoding.ts';
 import type { UpgradeConnection } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
@@ -92,7 +93,7 @@ async function writeBody(target: Duplex | ServerResponse, body: EncodedBody, joi
     target.end(body.bytes);
   } else if (body.kind === 'stream') {
     if ('flushHeaders' in target) target.flushHeaders();
-    for await (const chunk of body.chunks) {
+    for await (const chunk of joinedChunks(body.chunks)) {
       if (target.destroyed) return;
       if (!target.write(chunk)) await drained(target);
     }
