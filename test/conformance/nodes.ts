@@ -15,6 +15,8 @@ export interface TestNode {
   readonly name: string;
   /** Waits until the Pod runs, and ends one of its containers if it still does; default the first. */
   end(pod: Pod, exitCode: number, container?: string): Promise<void>;
+  /** Falls silent: what ran there is not heard of any more. */
+  stop(): Promise<void>;
 }
 
 /** Starts a node and waits until Pods can come to it. It ends with the cluster. */
@@ -33,16 +35,18 @@ export async function startNode(
     signal: stop.signal,
   });
   const kubelet = await startSimulatedKubelet(context, { ...kubeletOptions, nodeName });
-  cluster.beforeEnd(async () => {
+  const end = async () => {
     stop.abort();
     await kubelet.done;
-  });
+  };
+  cluster.beforeEnd(end);
   await when(cluster.client, nodes, { name: nodeName }, (node) => hasCondition(node, 'Ready') && !node?.spec?.taints);
   return {
     name: nodeName,
+    stop: end,
     async end(pod, exitCode, container = pod.spec.containers[0]!.name) {
       const ref = referenceTo(pod);
-      await when(cluster.client, pods, ref, (current) => !current || current.status?.phase !== 'Pending');
+      await when(cluster.client, pods, ref, (current) => current?.status?.phase !== 'Pending');
       const id = kubelet.runningContainer(ref.namespace!, ref.name, container);
       if (id) kubelet.runtime.crash(id, exitCode);
     },

@@ -1,5 +1,6 @@
 /** What lies in etcd: upstream's keys, upstream's bytes, and what others wrote is served. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { builtinCodec } from '../../src/api/schema.ts';
 import type { KubeObject } from '../../src/apimachinery/meta.ts';
@@ -157,4 +158,38 @@ describe('objects in etcd', { skip: etcdMissing() }, () => {
     const { object } = await send('GET', '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/old');
     assert.equal(object.apiVersion, 'admissionregistration.k8s.io/v1');
   });
+
+  test('a store that a real API server has filled is served as that server served it', async () => {
+    const values = JSON.parse(await readFile(new URL('real-server-values.json', import.meta.url), 'utf8')) as Values;
+    for (const [key, value] of Object.entries(values)) await raw.put(key, Buffer.from(value, 'base64'));
+    const at = async (path: string) => (await send('GET', path)).object as KubeObject & { spec: Fields; data: object };
+    const inDefault = (path: string) => at(path.replace('~', 'namespaces/default'));
+    const deployment = await inDefault('/apis/apps/v1/~/deployments/d2');
+    assert.deepEqual(deployment.spec.strategy, {
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' },
+    });
+    const scaler = await inDefault('/apis/autoscaling/v2/~/horizontalpodautoscalers/h2');
+    assert.deepEqual(scaler.spec.metrics, [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
+    ]);
+    assert.deepEqual((await inDefault('/api/v1/~/secrets/s2')).data, { a: 'Yg==' });
+    const definition = await at('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ships.example.com');
+    assert.equal(definition.apiVersion, 'apiextensions.k8s.io/v1');
+    const properties = { spec: { type: 'object', properties: { crew: { type: 'integer' } } } };
+    assert.deepEqual(definition.spec.versions, [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', properties } },
+        additionalPrinterColumns: [{ name: 'Crew', type: 'integer', jsonPath: '.spec.crew' }],
+      },
+    ]);
+    await untilServed('/apis/example.com/v1/ships');
+    assert.deepEqual((await inDefault('/apis/example.com/v1/~/ships/b')).spec, { crew: 3 });
+  });
 });
+
+type Values = Readonly<Record<string, string>>;
+type Fields = { readonly strategy?: object; readonly metrics?: object; readonly versions?: object };

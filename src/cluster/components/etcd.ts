@@ -21,8 +21,8 @@ export interface OpenedEtcd extends AsyncDisposable {
 
 const retryMs = 1000;
 
-/** Waits for etcd as long as `--storage-initialization-timeout` says. */
-export async function openEtcd(given: GivenFlags, environment: ComponentEnvironment): Promise<OpenedEtcd> {
+/** What is opened waits for etcd as long as `--storage-initialization-timeout` says. Throws for flags or files that are wrong. */
+export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): () => Promise<OpenedEtcd> {
   const { clock, log } = environment;
   const mediaType = mediaTypeFrom(given);
   const root = registryRoot(given.text('etcd-prefix'));
@@ -37,33 +37,25 @@ export async function openEtcd(given: GivenFlags, environment: ComponentEnvironm
     log,
     leaseReuseSeconds: given.number('lease-reuse-duration-seconds'),
   };
-  const etcd = await untilOpen(() => openEtcdStore(options), {
-    environment,
-    endpoints,
-    withinMs: given.milliseconds('storage-initialization-timeout'),
-  });
-  const compactor = new Compactor({
-    store: etcd,
-    clock,
-    log,
-    intervalMs: given.milliseconds('etcd-compaction-interval'),
-  });
-  return {
-    store: {
-      kind: 'bytes',
-      store: etcd,
-      mediaType,
-      shared: true,
-      checks: {
-        healthy: probing(etcd, clock, given.milliseconds('etcd-healthcheck-timeout')),
-        ready: probing(etcd, clock, given.milliseconds('etcd-readycheck-timeout')),
+  const withinMs = given.milliseconds('storage-initialization-timeout');
+  const intervalMs = given.milliseconds('etcd-compaction-interval');
+  const healthTimeoutMs = given.milliseconds('etcd-healthcheck-timeout');
+  const readyTimeoutMs = given.milliseconds('etcd-readycheck-timeout');
+  return async () => {
+    const etcd = await untilOpen(() => openEtcdStore(options), { environment, endpoints, withinMs });
+    const compactor = new Compactor({ store: etcd, clock, log, intervalMs });
+    const checks = {
+      healthy: probing(etcd, clock, healthTimeoutMs),
+      ready: probing(etcd, clock, readyTimeoutMs),
+    };
+    return {
+      store: { kind: 'bytes', store: etcd, mediaType, shared: true, checks },
+      boundTo: (key) => root.to + key.slice(root.from.length),
+      async [Symbol.asyncDispose]() {
+        compactor.close();
+        await etcd.close();
       },
-    },
-    boundTo: (key) => root.to + key.slice(root.from.length),
-    async [Symbol.asyncDispose]() {
-      compactor.close();
-      await etcd.close();
-    },
+    };
   };
 }
 

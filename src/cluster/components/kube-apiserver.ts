@@ -28,6 +28,7 @@ import {
   type ServingPair,
   servingCertificate,
 } from './serving-certificate.ts';
+import { tlsParametersFrom } from './tls-flags.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -48,8 +49,9 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const { clock, random, log, signal } = environment;
   const { certificate, ...place } = placeFrom(given, environment);
   await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
+  const open = await storeFrom(given, environment);
   environment.started();
-  await using opened = await openStore(given, environment);
+  await using opened = await open();
   try {
     const apiStore = await configured.storeOver(opened.store, opened.boundTo);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
@@ -72,14 +74,17 @@ interface OpenedStore extends AsyncDisposable {
   readonly boundTo?: (key: string) => string;
 }
 
-async function openStore(given: GivenFlags, environment: ComponentEnvironment): Promise<OpenedStore> {
-  if (given.list('etcd-servers').length > 0) return (await import('./etcd.ts')).openEtcd(given, environment);
+/** Reads all that flags say of the store; to be opened later. */
+async function storeFrom(given: GivenFlags, environment: ComponentEnvironment): Promise<() => Promise<OpenedStore>> {
+  if (given.list('etcd-servers').length > 0) return (await import('./etcd.ts')).etcdFrom(given, environment);
   const { clock, log } = environment;
   const path = given.text('data-dir');
-  const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
-    throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
-  });
-  return { store: { kind: 'bytes', store }, [Symbol.asyncDispose]: () => store.close() };
+  return async () => {
+    const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
+      throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
+    });
+    return { store: { kind: 'bytes', store }, [Symbol.asyncDispose]: () => store.close() };
+  };
 }
 
 function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
@@ -102,6 +107,7 @@ export async function configureApiServer(
   tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
+  const tls = tlsParametersFrom(given, environment);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
@@ -111,7 +117,7 @@ export async function configureApiServer(
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
@@ -150,7 +156,16 @@ function listenProblem(error: unknown): unknown {
 
 type Place = Pick<
   ComposedApiServerOptions,
-  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
+  | 'trust'
+  | 'listen'
+  | 'advertiseAddress'
+  | 'serviceCidrs'
+  | 'kubelet'
+  | 'aggregation'
+  | 'hostname'
+  | 'components'
+  | 'endpointReconciler'
+  | 'kubernetesNodePort'
 >;
 
 function placeFrom(
@@ -185,8 +200,17 @@ function placeFrom(
       credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
     },
     hostname: environment.machine.nodeName,
+    endpointReconciler: endpointReconciler(given.text('endpoint-reconciler-type')),
+    kubernetesNodePort: given.number('kubernetes-service-node-port'),
     components: localPortChecks(environment.clock),
   };
+}
+
+/** `master-count`, which upstream has deprecated, cannot tell which servers live. */
+function endpointReconciler(type: string): 'lease' | 'none' {
+  if (type === 'lease' || type === 'none') return type;
+  const problem = type === 'master-count' ? '"master-count" is not supported' : `"${type}" is unknown`;
+  throw new FlagError(`--endpoint-reconciler-type: ${problem}; must be lease or none`);
 }
 
 function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
@@ -216,6 +240,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     profiling: given.flag('profiling'),
     flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
+    strictTransportSecurity: given.list('strict-transport-security-directives'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),
       watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),

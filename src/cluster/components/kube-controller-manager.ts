@@ -37,7 +37,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     renewDeadlineMs: given.milliseconds('leader-elect-renew-deadline'),
     retryPeriodMs: given.milliseconds('leader-elect-retry-period'),
   };
-  const { host, port, tls } = secureServer(given, environment, name);
+  const { host, port, tls, tlsParameters } = secureServer(given, environment, name);
   await using connection = await connect(
     name,
     { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
@@ -48,6 +48,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     host,
     port,
     tls,
+    tlsParameters,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
   });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);

@@ -84,7 +84,9 @@ export function revisionOf(object: Deployment | ReplicaSet): bigint {
 }
 
 export function maxRevision(replicaSets: readonly ReplicaSet[]): bigint {
-  return replicaSets.map(revisionOf).reduce((most, revision) => (revision > most ? revision : most), 0n);
+  let most = 0n;
+  for (const revision of replicaSets.map(revisionOf)) if (revision > most) most = revision;
+  return most;
 }
 
 function parseRevision(text = '0'): bigint | undefined {

@@ -88,7 +88,8 @@ export class LmdbDatabase {
 
   /** `readOnly`: beside the process that writes, whose database must exist. */
   static async open(path: string, { readOnly = false } = {}): Promise<LmdbDatabase> {
-    checkFile(path, readOnly);
+    // Pages that somebody is writing would look damaged.
+    if (!readOnly) checkFile(path);
     // Loaded here so that programs which keep everything in memory do not pay for it.
     const { open } = await import('lmdb');
     let root: Table;
@@ -245,6 +246,12 @@ export class LmdbDatabase {
   }
 }
 
+/** How the library writes revisions as keys, for those who read pages by themselves. */
+export async function revisionReader(): Promise<(key: Buffer) => number> {
+  const { bufferToKeyValue } = (await import('lmdb')) as unknown as { bufferToKeyValue(key: Buffer): number };
+  return bufferToKeyValue;
+}
+
 export interface Snapshot {
   readonly transaction: ReadTransaction;
   close(): void;
@@ -277,16 +284,12 @@ function decodeFormat(bytes: Buffer): FormatRecord | undefined {
   }
 }
 
-function checkFile(path: string, readOnly: boolean): void {
+/** Throws a `DataDirectoryError` about a file that is not a whole database. Nobody may be writing to it. */
+export function checkFile(path: string): void {
   const file = join(path, databaseFile);
-  if (!existsSync(file)) {
-    if (readOnly) throw unusable(path, new Error(`there is no ${databaseFile}`));
-    return;
-  }
+  if (!existsSync(file)) return;
   let problem: ReturnType<typeof findPageProblem>;
   try {
-    // Pages that somebody is writing would look damaged.
-    if (readOnly) return;
     closeSync(openSync(file, 'r+'));
     problem = findPageProblem(file);
   } catch (error) {
