@@ -8,6 +8,7 @@ import type { MachineFacts, MachineUsage } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
+import type { NodeCareCounts } from '../node-care.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import { configurationDocument } from './configuration-document.ts';
 
@@ -23,6 +24,8 @@ export interface KubeletView {
   usage(): Promise<MachineUsage>;
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** What the kubelet did for its node. */
+  counts?(): NodeCareCounts;
   /** Why the kubelet makes no progress, or undefined when it does. */
   problem(): string | undefined;
   /** The configuration in the form of its file (`KubeletConfiguration`). */
@@ -54,6 +57,7 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds }: ViewOptions)
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     cpuNanoSeconds,
+    counts: () => kubelet.counts,
     problem: () => undefined,
     configuration: () => configurationDocument(kubelet.configuration),
   };
