@@ -128,7 +128,7 @@ class RunningKubelet implements Kubelet {
         recorder,
         kubeletVersion: options.version ?? 'v1.36.0',
         watched: () => ownNode.get(this.nodeName),
-        problems: () => this.#problems(),
+        problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
         pressures: () => this.#care.pressures,
         onReady: () => this.workers.wakeAll(),
       },
@@ -345,12 +345,9 @@ class RunningKubelet implements Kubelet {
 
   #problems(): string[] {
     const staleMs = this.#lifecycle.staleMs();
-    const problems = this.#care.problem ? [this.#care.problem] : [];
-    if (staleMs > stalePlegMs)
-      problems.push(
-        `PLEG is not healthy: pleg was last seen active ${Math.round(staleMs / 1000)}s ago; threshold is 3m0s`,
-      );
-    return problems;
+    return staleMs > stalePlegMs
+      ? [`PLEG is not healthy: pleg was last seen active ${Math.round(staleMs / 1000)}s ago; threshold is 3m0s`]
+      : [];
   }
 
   /** Labels and taints as the API server has them, resources as measured here. */

@@ -119,13 +119,20 @@ export class NodeShutdown {
 
   async #endPods(): Promise<void> {
     const { activePods, clock, end, log, phases } = this.#options;
+    const deadlineMs = clock.monotonic() + totalSeconds(phases) * 1000;
+    const within = (work: Promise<unknown>, limitMs: number, priority?: number) =>
+      withTimeout(clock, work, limitMs, () => new Error('pod killing time out')).catch((error) =>
+        log.warn('Pods have not ended in their time', { priority, error: messageOf(error) }),
+      );
+    const endings: Promise<unknown>[] = [];
     for (const { phase, pods } of podsByPhase(phases, activePods())) {
       log.info('ending Pods before the node shuts down', { priority: phase.priority, pods: pods.length });
       const ended = Promise.all(pods.map((pod) => end(pod, graceSecondsOf(pod, phase), cause)));
-      await withTimeout(clock, ended, phase.seconds * 1000, () => new Error('pod killing time out')).catch((error) =>
-        log.warn('Pods have not ended in their time', { priority: phase.priority, error: messageOf(error) }),
-      );
+      endings.push(ended);
+      await within(ended, phase.seconds * 1000, phase.priority);
     }
+    // Who was killed at the end of its phase may still have that to tell, and there may be time for it.
+    await within(Promise.all(endings), Math.max(0, deadlineMs - clock.monotonic()));
   }
 
   async #takeLock(): Promise<void> {
