@@ -136,20 +136,7 @@ class RunningKubelet implements Kubelet {
       version,
     );
     const statuses = new StatusWriter(pick(context));
-    this.#care = new NodeCare({
-      ...pick(context),
-      configuration: this.configuration,
-      runtime: this.runtime,
-      host: this.host,
-      facts,
-      workers: () => this.workers,
-      statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
-      evicts: options.evicts ?? true,
-      nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
-      podEvent: (pod, reason, message, annotations) =>
-        recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', reason, message, { annotations }),
-      onStatus: () => this.#reporter.reportSoon(),
-    });
+    this.#care = this.#nodeCare(options, { recorder, statuses });
     const services = this.#podServices(options, { version, recorder, statuses });
     this.#static = new StaticPods({
       ...pick(context),
@@ -288,6 +275,23 @@ class RunningKubelet implements Kubelet {
         });
       }
     }
+  }
+
+  #nodeCare(options: KubeletOptions, { recorder, statuses }: Pick<ServiceParts, 'recorder' | 'statuses'>): NodeCare {
+    return new NodeCare({
+      ...pick(this.#context),
+      configuration: this.configuration,
+      runtime: this.runtime,
+      host: this.host,
+      facts: this.#facts,
+      workers: () => this.workers,
+      statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
+      evicts: options.evicts ?? true,
+      nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
+      podEvent: (pod, reason, message, annotations) =>
+        recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', reason, message, { annotations }),
+      onStatus: () => this.#reporter.reportSoon(),
+    });
   }
 
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {

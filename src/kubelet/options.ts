@@ -104,17 +104,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     podCidr: source.text('pod-cidr', 'podCIDR'),
     kubeReserved: source.map<string>('kube-reserved', 'kubeReserved'),
     systemReserved: source.map<string>('system-reserved', 'systemReserved'),
-    evictionHard: evictionHard(source),
-    evictionSoft: source.map<string>('eviction-soft', 'evictionSoft'),
-    evictionSoftGracePeriod: source.map<string>('eviction-soft-grace-period', 'evictionSoftGracePeriod'),
-    evictionMinimumReclaim: source.map<string>('eviction-minimum-reclaim', 'evictionMinimumReclaim'),
-    evictionPressureTransitionPeriodMs: source.duration(
-      'eviction-pressure-transition-period',
-      'evictionPressureTransitionPeriod',
-    ),
-    evictionMaxPodGracePeriodSeconds: source.number('eviction-max-pod-grace-period', 'evictionMaxPodGracePeriod'),
-    localStorageCapacityIsolation: source.flag('local-storage-capacity-isolation', 'localStorageCapacityIsolation'),
-    enforceNodeAllocatable: source.list('enforce-node-allocatable', 'enforceNodeAllocatable'),
+    ...pressureSettings(source),
     clusterDns: source.list('cluster-dns', 'clusterDNS'),
     clusterDomain: source.text('cluster-domain', 'clusterDomain'),
     resolvConf: source.text('resolv-conf', 'resolvConf'),
@@ -124,17 +114,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     staticPodPath: source.text('pod-manifest-path', 'staticPodPath'),
     fileCheckFrequencyMs: source.duration('file-check-frequency', 'fileCheckFrequency'),
     syncFrequencyMs: source.duration('sync-frequency', 'syncFrequency'),
-    cgroupDriver: source.oneOf('cgroup-driver', 'cgroupDriver', ['cgroupfs', 'systemd']),
-    cgroupRoot: source.text('cgroup-root', 'cgroupRoot') || '/',
-    cgroupsPerQos: source.flag('cgroups-per-qos', 'cgroupsPerQOS'),
-    swapBehavior: swapBehavior(source),
-    memoryThrottlingFactor: source.fileValue<number>('memoryThrottlingFactor') ?? 0.9,
-    memoryReservationPolicy:
-      source.fileValue<string>('memoryReservationPolicy') === 'TieredReservation' ? 'TieredReservation' : 'None',
-    singleProcessOomKill: source.fileValue<boolean>('singleProcessOOMKill') ?? false,
-    systemReservedCgroup: source.text('system-reserved-cgroup', 'systemReservedCgroup'),
-    kubeReservedCgroup: source.text('kube-reserved-cgroup', 'kubeReservedCgroup'),
-    featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+    ...cgroupSettings(source),
     cpuCfsQuota: source.flag('cpu-cfs-quota', 'cpuCFSQuota'),
     cpuCfsQuotaPeriodMs: source.duration('cpu-cfs-quota-period', 'cpuCFSQuotaPeriod'),
     seccompDefault: source.flag('seccomp-default', 'seccompDefault'),
@@ -152,12 +132,46 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     minimumContainerTtlMs: source.duration('minimum-container-ttl-duration'),
     maximumDeadContainersPerContainer: source.number('maximum-dead-containers-per-container'),
     maximumDeadContainers: source.number('maximum-dead-containers'),
-    shutdownGracePeriodMs: source.duration(undefined, 'shutdownGracePeriod'),
-    shutdownGracePeriodCriticalPodsMs: source.duration(undefined, 'shutdownGracePeriodCriticalPods'),
-    shutdownGracePeriodByPodPriority: shutdownPriorities(source),
     port: source.number('port', 'port'),
     allowedUnsafeSysctls: source.list('allowed-unsafe-sysctls', 'allowedUnsafeSysctls'),
   };
+}
+
+/** What ends Pods for the node's sake: eviction, and shutdowns. */
+function pressureSettings(source: SettingSource) {
+  return {
+    evictionHard: evictionHard(source),
+    evictionSoft: source.map<string>('eviction-soft', 'evictionSoft'),
+    evictionSoftGracePeriod: source.map<string>('eviction-soft-grace-period', 'evictionSoftGracePeriod'),
+    evictionMinimumReclaim: source.map<string>('eviction-minimum-reclaim', 'evictionMinimumReclaim'),
+    evictionPressureTransitionPeriodMs: source.duration(
+      'eviction-pressure-transition-period',
+      'evictionPressureTransitionPeriod',
+    ),
+    evictionMaxPodGracePeriodSeconds: source.number('eviction-max-pod-grace-period', 'evictionMaxPodGracePeriod'),
+    localStorageCapacityIsolation: source.flag('local-storage-capacity-isolation', 'localStorageCapacityIsolation'),
+    shutdownGracePeriodMs: source.duration(undefined, 'shutdownGracePeriod'),
+    shutdownGracePeriodCriticalPodsMs: source.duration(undefined, 'shutdownGracePeriodCriticalPods'),
+    shutdownGracePeriodByPodPriority: shutdownPriorities(source),
+  } satisfies Partial<KubeletConfiguration>;
+}
+
+/** Which groups there are, and what they limit. */
+function cgroupSettings(source: SettingSource) {
+  return {
+    cgroupDriver: source.oneOf('cgroup-driver', 'cgroupDriver', ['cgroupfs', 'systemd']),
+    cgroupRoot: source.text('cgroup-root', 'cgroupRoot') || '/',
+    cgroupsPerQos: source.flag('cgroups-per-qos', 'cgroupsPerQOS'),
+    enforceNodeAllocatable: source.list('enforce-node-allocatable', 'enforceNodeAllocatable'),
+    swapBehavior: swapBehavior(source),
+    memoryThrottlingFactor: source.fileValue<number>('memoryThrottlingFactor') ?? 0.9,
+    memoryReservationPolicy:
+      source.fileValue<string>('memoryReservationPolicy') === 'TieredReservation' ? 'TieredReservation' : 'None',
+    singleProcessOomKill: source.fileValue<boolean>('singleProcessOOMKill') ?? false,
+    systemReservedCgroup: source.text('system-reserved-cgroup', 'systemReservedCgroup'),
+    kubeReservedCgroup: source.text('kube-reserved-cgroup', 'kubeReservedCgroup'),
+    featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+  } satisfies Partial<KubeletConfiguration>;
 }
 
 interface AuthenticationField {
