@@ -112,6 +112,16 @@ export class EtcdConnection {
     return attempt();
   }
 
+  /** Asks every member by itself; rejects if one does not answer in time. */
+  callAll<Q extends Table, R extends Table>(
+    method: Method<Q, R>,
+    request: Draft<Q>,
+    { timeoutMs }: { readonly timeoutMs: number },
+  ): Promise<readonly Message<R>[]> {
+    const dueMs = this.#clock.monotonic() + timeoutMs;
+    return Promise.all(this.#members.map((_, member) => this.#callOnce(member, method, request, dueMs)));
+  }
+
   /** A stream that etcd ends when its member loses the leader. `failed` has the next stream go to another member. */
   watch(): { readonly stream: WatchStream; failed(): void } {
     const member = this.#current;
