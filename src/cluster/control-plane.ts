@@ -120,6 +120,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
   const apiServer = await startApiServer({
+    resourceMetrics: true,
     ...options,
     ...options.apiServer,
     headStartMs,
