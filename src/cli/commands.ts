@@ -8,6 +8,7 @@ import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
 import { clusterTable, imageTable, tokenTable } from './tables.ts';
+import { addTimeTravel } from './time-travel/commands.ts';
 
 interface DataDirOption {
   readonly dataDir?: string;
@@ -55,6 +56,7 @@ function commands(exit: Exit): Command {
   addImage(program);
   addSnapshot(program, { addDataDir, folder, print });
   addMigrate(program, { print });
+  addTimeTravel(program, { addDataDir, folder, print, exit });
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')
