@@ -39,6 +39,17 @@ await transport.close();
 void log;
 `;
 
+/** Prints which files of the package a start loads until it is ready. */
+const loading = `
+import { registerHooks } from 'node:module';
+const files = [];
+registerHooks({ load: (url, context, next) => (files.push(url), next(url, context)) });
+const { startControlPlane } = await import('coracle/testing');
+const cluster = await startControlPlane();
+console.log(JSON.stringify(files.filter((url) => url.startsWith('file:'))));
+await cluster.stop();
+`;
+
 /** Compiled as for the oldest Node.js, which has no \`await using\`. */
 const compiler = [
   '--strict',
@@ -94,6 +105,16 @@ describe('the npm package', () => {
       assert.match(stdout, /^Pods came\nCronJob\.batch "x" is invalid: .*spec\.schedule/);
       assert.equal(status, 0);
     });
+
+  it('starts from a dozen files', () => {
+    const { stdout, stderr } = installed.run(process.execPath, ['--input-type=module', '-e', loading]);
+    const files = JSON.parse(stdout || '[]') as string[];
+    assert.ok(files.length > 0, stderr);
+    // Where the machine is slow, what starts in the background has begun too.
+    const background = files.findIndex((url) => /\/chunks\/(scheduler|background)\.js$/.test(url));
+    const awaited = background < 0 ? files : files.slice(0, background);
+    assert.ok(awaited.length <= 12, awaited.join('\n'));
+  });
 
   it('can be required', () => {
     const words = ['-e', "console.log(typeof require('coracle/testing').startControlPlane)"];

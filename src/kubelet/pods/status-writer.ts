@@ -24,6 +24,8 @@ export interface StatusTarget {
 }
 
 interface Entry {
+  /** Of the last run of writes. */
+  flushed: Promise<void>;
   readonly target: StatusTarget;
   wanted: PodStatus | undefined;
   /** What the server has, as far as known. */
@@ -58,6 +60,11 @@ export class StatusWriter {
     this.#run(entry);
   }
 
+  /** Resolves when the API server has the newest status, or will not take it. */
+  async settled(uid: string): Promise<void> {
+    await this.#entries.get(uid)?.flushed;
+  }
+
   forget(uid: string): void {
     this.#entries.delete(uid);
   }
@@ -65,7 +72,7 @@ export class StatusWriter {
   #entry(target: StatusTarget, known: PodStatus | undefined): Entry {
     let entry = this.#entries.get(target.uid);
     if (!entry) {
-      entry = { target, wanted: undefined, written: known, deletes: false, isBusy: false };
+      entry = { target, wanted: undefined, written: known, deletes: false, isBusy: false, flushed: Promise.resolve() };
       this.#entries.set(target.uid, entry);
     }
     return entry;
@@ -74,7 +81,7 @@ export class StatusWriter {
   #run(entry: Entry): void {
     if (entry.isBusy) return;
     entry.isBusy = true;
-    void this.#flush(entry).finally(() => {
+    entry.flushed = this.#flush(entry).finally(() => {
       entry.isBusy = false;
     });
   }
