@@ -54,6 +54,7 @@ function commands(exit: Exit): Command {
   addDown(program);
   addStatus(program, exit);
   addImage(program);
+  addWhy(program);
   addSnapshot(program, { addDataDir, folder, print });
   addMigrate(program, { print });
   addTimeTravel(program, { addDataDir, folder, print, exit });
@@ -163,6 +164,31 @@ function addStatus(program: Command, exit: Exit): void {
       const cluster = await clusterStatus(folder(options), { clock });
       print(clusterTable(cluster));
       if (!cluster.isRunning) exit(1);
+    });
+}
+
+interface WhyCommandOptions extends DataDirOption {
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+  readonly output?: string;
+}
+
+function addWhy(program: Command): void {
+  addDataDir(program.command('why'))
+    .argument('<object...>', 'what it is about: KIND/NAME, or KIND NAME')
+    .description('why something does not happen: what is pending, terminating, not ready or stuck, and for what')
+    .option('-n, --namespace <namespace>', 'of the object (default: default)')
+    .option('--kubeconfig <path>', 'of any cluster (default: the one in the data directory)')
+    .addOption(new Option('-o, --output <form>', 'for programs').choices(['json']))
+    .action(async (words: readonly string[], options: WhyCommandOptions) => {
+      const { explain, subjectFrom } = await import('./why/why.ts');
+      const { explanationText } = await import('./why/explanation.ts');
+      const { withUserClient } = await import('../cluster/user-client.ts');
+      const { kubeconfig, namespace, output } = options;
+      const explanation = await withUserClient({ clock, dataDirectory: folder(options), kubeconfig }, (client) =>
+        explain(client, subjectFrom(words, { namespace }), { nowMs: clock.now() }),
+      );
+      print(output === 'json' ? JSON.stringify(explanation, null, 2) : explanationText(explanation, clock.now()));
     });
 }
 
