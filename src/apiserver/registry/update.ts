@@ -6,7 +6,7 @@
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { parseUint64 } from '../../apimachinery/go-number.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
-import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { equalBut } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
@@ -218,7 +218,12 @@ function updateAttributes(
 /** Whether the new object says nothing that is not there already; when its owners last wrote is not a thing to say. */
 function isUnchanged(next: Draft<KubeObject>, current: CacheEntry): boolean {
   const object = current.object();
-  const { resourceVersion: _, managedFields: _old, ...metadata } = object.metadata;
-  const { managedFields: _new, ...nextMetadata } = next.metadata;
-  return jsonEqual({ ...object, metadata }, { ...next, metadata: nextMetadata }) && sameOwners(next, object);
+  return (
+    equalBut(storedApart, next.metadata, object.metadata) &&
+    equalBut(apart, next, object) &&
+    sameOwners(next as KubeObject, object)
+  );
 }
+
+const apart: ReadonlySet<string> = new Set(['metadata']);
+const storedApart: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields']);
