@@ -32,6 +32,7 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const { request, kind, subresource } = operation;
   const options = parseWriteOptions(request.query, 'UpdateOptions');
   const object = await decodeResource(operation, options);
+  await operation.turnForOthers();
   checkIdentity(operation, object);
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
   // The draft is used up by the first attempt; only a second one needs another copy.
@@ -159,7 +160,9 @@ async function attemptUpdate(
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
   checkExpectations(operation, next, current);
+  await operation.turnForOthers();
   track(next, previous);
+  await operation.turnForOthers();
   const attributes = () => updateAttributes(operation, options, { next, previous, admitted });
   const mutating = attributes();
   if (mutating) {
@@ -178,6 +181,7 @@ async function attemptUpdate(
     validateUpdate(kind, next, previous, context);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
+    await operation.turnForOthers();
     delete next.metadata.resourceVersion;
     if (isFinished(kind, next, previous)) {
       const removed = await removeEntry(operation, current, { dryRun: options.dryRun });
