@@ -67,8 +67,8 @@ export interface Operation {
   turnForOthers(): Promise<void> | undefined;
 }
 
-/** What a step may take without anybody minding. */
-const shortStepMs = 10;
+/** No step of an ordinary object takes as long, on a busy machine either. */
+const shortStepMs = 50;
 
 export function turnsOf(clock: Clock): Operation['turnForOthers'] {
   let beganMs = clock.monotonic();
