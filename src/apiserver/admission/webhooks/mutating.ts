@@ -4,8 +4,8 @@
  */
 
 import { kindStruct } from '../../../apimachinery/codec.ts';
-import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { jsonText } from '../../../apimachinery/exact-json.ts';
+import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
 import { jsonEqual } from '../../../apimachinery/patch/merge-patch.ts';
 import { internalError, messageOf, serviceUnavailable, timeout } from '../../../apimachinery/status.ts';
