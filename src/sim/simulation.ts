@@ -76,6 +76,7 @@ export class Simulation implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly history: History;
   readonly seed: number;
+  readonly startMs: number;
   /** Of the administrator. Each call lets time pass until it is answered. */
   readonly client: Client;
   /** Components that failed by themselves, and why: a healthy run has none. */
@@ -98,6 +99,7 @@ export class Simulation implements AsyncDisposable {
     this.#log = log;
     this.#adversary = options.adversary ?? {};
     this.clock = new VirtualClock(options.startMs);
+    this.startMs = this.clock.now();
     const { clock } = this;
     this.store = memoryStore<KubeObject>({ clock });
     this.history = new History({ clock, store: this.store, values: digestValues });

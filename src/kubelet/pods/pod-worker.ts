@@ -116,7 +116,7 @@ export class PodWorker {
     const target = this.#target();
     const status = rejectedStatus(this.#pod, reason, message, this.#services.clock.now());
     this.#status = status;
-    if (target) this.#services.statuses.set(target, status, this.#pod.status);
+    if (target) this.#services.statuses.set(target, status, this.#pod);
     this.#enter('terminated');
     this.wake();
   }
@@ -340,7 +340,7 @@ export class PodWorker {
       },
     });
     this.#status = status;
-    if (target && !this.#isGone) statuses.set(target, status, this.#pod.status);
+    if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
       this.#isDirty = true;
   }

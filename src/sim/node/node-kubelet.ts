@@ -189,9 +189,9 @@ class PodFollower {
       // What a kubelet before this one did not get to say.
       this.#tell(run);
     } else {
-      const isNews = run.pod !== pod;
       run.pod = pod;
-      if (isNews && !isPodTerminating(pod) && run.isOver && !isPodTerminal(pod)) this.#tell(run);
+      // Whatever others wrote into its status is put right.
+      if (!this.#statuses.hasWritten(pod.metadata.uid ?? '', pod.metadata.resourceVersion)) this.#tell(run);
     }
     if (!isPodTerminating(pod)) return;
     if (run.isOver) return this.#tell(run);
@@ -200,12 +200,12 @@ class PodFollower {
 
   #tell(run: PodRun): void {
     const { pod } = run;
-    this.#statuses.set(targetOf(pod), run.status(), pod.status);
+    this.#statuses.set(targetOf(pod), run.status(), pod);
     if (isPodTerminating(pod) && run.isOver) this.#statuses.finish(targetOf(pod));
   }
 
   #reject(pod: Pod, { reason, message }: { readonly reason: string; readonly message: string }): void {
     const status: PodStatus = { ...pod.status, phase: 'Failed', reason, message: `Pod was rejected: ${message}` };
-    this.#statuses.set(targetOf(pod), status, pod.status);
+    this.#statuses.set(targetOf(pod), status, pod);
   }
 }
