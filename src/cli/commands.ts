@@ -42,6 +42,7 @@ function commands(exit: Exit): Command {
   addDown(program);
   addStatus(program, exit);
   addImage(program);
+  addSim(program, exit);
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')
@@ -123,6 +124,21 @@ function addImage(program: Command): void {
     .action(async (options: DataDirOption) => {
       const { listImages } = await import('../cluster/images.ts');
       print(imageTable(await listImages(layOut(folder(options)), { clock })));
+    });
+}
+
+function addSim(program: Command, exit: Exit): void {
+  program
+    .command('sim')
+    .description('clusters on virtual time')
+    .command('run')
+    .argument('<scenario>', 'a file that says what happens: .ts or .yaml')
+    .description('play a scenario and print what happened, in virtual seconds')
+    .addOption(new Option('-o, --output <format>', 'json: the whole report').choices(['json']))
+    .option('--seed <number>', 'of everything that is left to chance (default: the scenario´s, or 1)', Number)
+    .action(async (file: string, options: { readonly output?: 'json'; readonly seed?: number }) => {
+      const { runSimulation } = await import('./sim.ts');
+      exit(await runSimulation(file, { ...options, print }));
     });
 }
 

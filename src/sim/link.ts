@@ -14,16 +14,21 @@ import { ConnectionError } from '../client/connection-error.ts';
 import { createClient } from '../client/typed-client.ts';
 import { between } from './chance.ts';
 
-/** What happens to a call: the request is lost, the answer is lost, or the component dies before or after the server's work. */
-export type CallFault = 'loseRequest' | 'loseAnswer' | 'dieBefore' | 'dieAfter' | undefined;
-/** What happens to a batch of events. */
-export type WatchFault = { readonly holdMs?: number; readonly ends?: boolean; readonly twice?: boolean } | undefined;
+/** What happens to a call: its request or its answer is lost, it is sent twice, or the component dies before or after the server's work. */
+export type CallFault = 'loseRequest' | 'loseAnswer' | 'repeat' | 'dieBefore' | 'dieAfter' | undefined;
+/** What happens to a batch of events: it is held up, lost with the whole watch, told twice, or told otherwise. */
+export interface WatchFault {
+  readonly holdMs?: number | undefined;
+  readonly ends?: boolean | undefined;
+  readonly twice?: boolean | undefined;
+  readonly frames?: readonly WatchFrame[] | undefined;
+}
 
 /** Decides what goes wrong; asked for each message. */
 export interface Adversary {
   call?(request: ApiRequest, component: string): CallFault;
-  watch?(request: ApiRequest, component: string): WatchFault;
-  /** Answers in the server's stead: a mutation test's way of planting a bug. */
+  watch?(request: ApiRequest, component: string, batch: readonly WatchFrame[]): WatchFault | undefined;
+  /** Another request in its place, or an answer in the server's: how tests plant bugs into components. */
   replace?(request: ApiRequest, component: string): ApiRequest | ApiResponse | undefined;
 }
 
@@ -98,7 +103,9 @@ export class Link {
     if (replaced && 'status' in replaced) return replaced;
     const server = this.#options.server();
     if (!server) throw broken('ECONNREFUSED', 'connect ECONNREFUSED');
-    const response = await server((replaced as ApiRequest | undefined) ?? sent);
+    const request = (replaced as ApiRequest | undefined) ?? sent;
+    if (fault === 'repeat') await server(request);
+    const response = await server(request);
     if (fault === 'dieAfter') onDeath();
     if (fault === 'loseAnswer' || this.isDead) this.#options.onLostAnswer(sent);
     if (fault === 'loseAnswer') throw await this.#brokenConnection();
@@ -147,11 +154,12 @@ export class Link {
       const batch = await events.takeBatch();
       if (!batch) return undefined;
       const { adversary, component, clock, random, delayMs } = this.#options;
-      const fault = adversary.watch?.(request, component);
+      const fault = adversary.watch?.(request, component, batch);
       const patience = (fault?.holdMs ?? 0) + between(random, ...delayMs);
       await new Promise<void>((resolve) => void clock.after(patience, resolve));
       if (this.isDead || fault?.ends) return this.#end(events);
       if (this.#isCut && !(await this.#healedWithin(watchPatienceMs, request.signal))) return this.#end(events);
+      if (fault?.frames) return fault.frames;
       return fault?.twice ? batch.flatMap((frame) => [frame, frame]) : batch;
     };
     return {

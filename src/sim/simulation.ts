@@ -11,6 +11,9 @@
  *
  * Time passes only while somebody waits: during `advance` and `until`, and during calls of `client`.
  */
+import { isPodReady, isPodTerminal } from '../api/core/v1/pod-status.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { isConditionTrue } from '../apimachinery/conditions.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { inProcessTransport } from '../apiserver/in-process-transport.ts';
 import type { ApiRequest, UserInfo } from '../apiserver/request.ts';
@@ -140,11 +143,11 @@ export class Simulation implements AsyncDisposable {
 
   /** Lets time pass until the condition holds, looking every `everyMs` (default 100); fails when it does not in time. */
   async until(
-    condition: () => boolean,
+    condition: () => boolean | Promise<boolean>,
     { withinMs, what, everyMs = 100 }: { withinMs: number; what?: string | undefined; everyMs?: number | undefined },
   ): Promise<void> {
     const limitMs = this.clock.now() + withinMs;
-    while (!condition()) {
+    while (!(await condition())) {
       if (this.clock.now() >= limitMs)
         throw new Error(`${what ?? 'what was waited for'} has not happened within ${withinMs / 1000} s`);
       await this.clock.advance(everyMs);
@@ -193,12 +196,26 @@ export class Simulation implements AsyncDisposable {
     return [...this.#nodes.values()].flatMap((node) => [...node.runs()].filter((run) => run.isRunning));
   }
 
-  /** All objects of a resource as the store has them now, without a call. `of('pods')`, `of('apps/deployments')`. */
+  /** All objects of a resource by its folder in the store, as they are now, without a call: `stored('pods')`. */
   stored<T extends KubeObject>(resource: string): Promise<readonly T[]> {
     const start = `/registry/${resource}/`;
     return this.store
       .range({ start, end: `${start.slice(0, -1)}0` })
       .then(({ entries }) => entries.map(({ value }) => value as unknown as T));
+  }
+
+  /** Whether each machine that is on has a Node that is Ready. */
+  async areNodesReady(): Promise<boolean> {
+    const ready = new Set<string | undefined>();
+    for (const { metadata, status } of await this.stored<Node>('minions'))
+      if (isConditionTrue(status?.conditions, 'Ready')) ready.add(metadata.name);
+    return [...this.#nodes.values()].every(({ isOn, name }) => !isOn || ready.has(name));
+  }
+
+  /** Whether each Pod that has not ended is ready. */
+  async arePodsReady(): Promise<boolean> {
+    const all = await this.stored<Pod>('pods');
+    return all.every((pod) => isPodReady(pod) || isPodTerminal(pod));
   }
 
   /** Ends the API server without warning and starts it again after a while. */

@@ -77,8 +77,4 @@ export class Machine {
   powerOff(): void {
     for (const run of this.#runs.values()) run.kill();
   }
-
-  powerOn(): void {
-    for (const run of this.#runs.values()) run.revive();
-  }
 }

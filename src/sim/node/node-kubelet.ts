@@ -190,6 +190,7 @@ class PodFollower {
       this.#tell(run);
     } else {
       run.pod = pod;
+      run.revive();
       // Whatever others wrote into its status is put right.
       if (!this.#statuses.hasWritten(pod.metadata.uid ?? '', pod.metadata.resourceVersion)) this.#tell(run);
     }

@@ -100,7 +100,7 @@ export class PodRun {
     this.#isCutShort = true;
   }
 
-  /** The machine is on again: what has not ended starts anew. */
+  /** The machine is on again, and its kubelet has heard that the Pod still belongs here: what has not ended starts anew. */
   revive(): void {
     if (!this.#isCutShort) return;
     this.#isOver = false;

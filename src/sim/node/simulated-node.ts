@@ -93,7 +93,6 @@ export class SimulatedNode {
   powerOn(): void {
     if (this.#isOn) return;
     this.#isOn = true;
-    this.#machine.powerOn();
     this.kubelet.start();
   }
 

@@ -49,7 +49,7 @@ export class SeededAdversary implements Adversary {
     return undefined;
   }
 
-  watch(): WatchFault {
+  watch(): WatchFault | undefined {
     const rates = this.#rates;
     if (!rates) return undefined;
     const draw = this.#random.next();

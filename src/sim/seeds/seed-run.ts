@@ -4,7 +4,7 @@
  */
 import { configMaps, namespaces, nodes, pods, services } from '../../api/gen/core-v1.ts';
 import type { ConfigMap, Node } from '../../api/gen/core-v1.ts';
-import { daemonSets, deployments, statefulSets } from '../../api/gen/apps-v1.ts';
+import { type Deployment, daemonSets, deployments, statefulSets } from '../../api/gen/apps-v1.ts';
 import { jobs } from '../../api/gen/batch-v1.ts';
 import { podDisruptionBudgets } from '../../api/gen/policy-v1.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
@@ -62,7 +62,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
     await run.storm();
     adversary.stop();
     run.calm();
-    problems.push(...(await settled(cluster)), ...run.unkept());
+    problems.push(...(await settled(cluster)), ...(await run.unkept()));
   } catch (error) {
     problems.push(`the run failed: ${error instanceof Error ? error.stack : String(error)}`);
   }
@@ -100,7 +100,8 @@ function seededNodes(random: Random): readonly NodeOptions[] {
 function joined(adversary: Adversary, mutation: Adversary): Adversary {
   return {
     call: (request, component) => mutation.call?.(request, component) ?? adversary.call?.(request, component),
-    watch: (request, component) => mutation.watch?.(request, component) ?? adversary.watch?.(request, component),
+    watch: (request, component, batch) =>
+      mutation.watch?.(request, component, batch) ?? adversary.watch?.(request, component, batch),
     replace: (request, component) => mutation.replace?.(request, component),
   };
 }
@@ -113,6 +114,8 @@ class SeedRun {
   readonly #acknowledged = new Map<string, number>();
   readonly #held = new Map<string, number>();
   #isCalm = false;
+  /** What was acknowledged to be the size of the Deployment `web`; undefined: that it is deleted. */
+  wishedReplicas: number | undefined;
   #versions = 1;
   #jobs = 0;
 
@@ -129,7 +132,9 @@ class SeedRun {
   async prepare(): Promise<void> {
     const { client } = this.#cluster;
     const random = this.#random;
-    await client.create(deployments, deployment('web', 1 + Math.floor(random.next() * 5)));
+    const replicas = 1 + Math.floor(random.next() * 5);
+    await client.create(deployments, deployment('web', replicas));
+    this.wishedReplicas = replicas;
     await client.create(services, service('web'));
     if (random.next() < 0.5) await client.create(podDisruptionBudgets, budget('web', 1));
     if (random.next() < 0.5) await client.create(statefulSets, statefulSet('db', 1 + Math.floor(random.next() * 3)));
@@ -165,11 +170,16 @@ class SeedRun {
     this.#cluster.component('kube-scheduler').mend();
   }
 
-  /** Acknowledged writes that are not there. */
-  unkept(): readonly string[] {
-    return [...this.#acknowledged]
+  /** Acknowledged writes that are not there, and wishes that were forgotten. */
+  async unkept(): Promise<readonly string[]> {
+    const lost = [...this.#acknowledged]
       .filter(([name, number]) => (this.#held.get(name) ?? -1) < number)
       .map(([name, number]) => `${name} was acknowledged to hold ${number} and holds ${this.#held.get(name)}`);
+    const [web] = (await this.#cluster.stored<Deployment>('deployments')).filter(({ metadata }) => metadata.name === 'web');
+    const replicas = web?.spec?.replicas;
+    if (replicas !== this.wishedReplicas)
+      lost.push(`deployment web asks for ${replicas} replicas, and was told to ask for ${this.wishedReplicas}`);
+    return lost;
   }
 
   get cluster(): Simulation {
@@ -276,7 +286,11 @@ const inDefault = (name: string) => ({ namespace: 'default', name });
 const wishes: readonly Step[] = [
   function scaleWeb(run, random) {
     const replicas = Math.floor(random.next() * 6);
-    return run.ask((client) => client.patch(deployments, inDefault('web'), { type: 'merge', body: { spec: { replicas } } }));
+    return run.ask(async (client) => {
+      await client.patch(deployments, inDefault('web'), { type: 'merge', body: { spec: { replicas } } });
+      // One that is on its way out goes with its size.
+      if (run.wishedReplicas !== undefined) run.wishedReplicas = replicas;
+    });
   },
   function rollWeb(run) {
     const containers = [{ name: 'main', image: `example/web:${run.nextVersion()}` }];
@@ -297,9 +311,17 @@ const wishes: readonly Step[] = [
   },
   async function makeWebAnew(run, random) {
     const propagationPolicy = oneOf(random, ['Background', 'Foreground', 'Orphan'] as const);
-    await run.ask((client) => client.delete(deployments, inDefault('web'), { propagationPolicy }));
+    await run.ask(async (client) => {
+      await client.delete(deployments, inDefault('web'), { propagationPolicy });
+      run.wishedReplicas = undefined;
+    });
     if (propagationPolicy === 'Foreground') await run.cluster.advance(between(random, 100, 60_000));
-    await run.ask((client) => client.create(deployments, deployment('web', 1 + Math.floor(random.next() * 4))));
+    const replicas = 1 + Math.floor(random.next() * 4);
+    while (!run.cluster.isApiServerUp) await run.cluster.advance(1000);
+    await run.ask(async (client) => {
+      await client.create(deployments, deployment('web', replicas));
+      run.wishedReplicas = replicas;
+    });
   },
   async function deletePod(run, random) {
     await run.ask(async (client) => {
