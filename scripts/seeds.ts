@@ -40,7 +40,9 @@ async function runAll(from: number, count: number): Promise<void> {
   }
   const seconds = (performance.now() - startedMs) / 1000;
   const days = (virtualSeconds / 86_400).toFixed(1);
-  console.log(`${count - failed.length} of ${count} seeds from ${from} on are well: ${days} virtual days in ${seconds.toFixed(0)} s`);
+  console.log(
+    `${count - failed.length} of ${count} seeds from ${from} on are well: ${days} virtual days in ${seconds.toFixed(0)} s`,
+  );
   if (failed.length > 0) console.log(`failed: ${failed.join(' ')}`);
   process.exitCode = failed.length === 0 ? 0 : 1;
 }

@@ -14,7 +14,8 @@ export default scenario({
   async play({ cluster, note }) {
     const flaky = [...cluster.nodes.values()].slice(0, 3);
     flaky.forEach((node, index) => {
-      for (let round = 1; round <= 4; round++) cluster.after((round * 17 + index * 5) * 1000, () => node.crashKubelet(4000));
+      for (let round = 1; round <= 4; round++)
+        cluster.after((round * 17 + index * 5) * 1000, () => node.crashKubelet(4000));
     });
     note('version 2 is asked for');
     const containers = [{ name: 'web', image: 'example.org/web:2' }];

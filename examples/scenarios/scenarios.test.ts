@@ -83,7 +83,9 @@ describe('a zone is lost', async () => {
     for (const { atSeconds } of unknown) isWithin(atSeconds - partlyAt, ...noticedAfter, 'unreachable');
     // Two may be told before the third makes it a disruption of the zone; their Pods have 300 s.
     const [last] = unknown.slice(-1);
-    const afterwards = between(find(report, /^node/, unreachable)).filter(({ atSeconds }) => atSeconds > last!.atSeconds + 1);
+    const afterwards = between(find(report, /^node/, unreachable)).filter(
+      ({ atSeconds }) => atSeconds > last!.atSeconds + 1,
+    );
     assert.deepEqual(afterwards, []);
   });
 });

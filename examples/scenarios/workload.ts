@@ -9,7 +9,10 @@ export function web(replicas: number, { spread = true }: { readonly spread?: boo
   const together = {
     podAffinity: {
       preferredDuringSchedulingIgnoredDuringExecution: [
-        { weight: 100, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } } },
+        {
+          weight: 100,
+          podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } },
+        },
       ],
     },
   };

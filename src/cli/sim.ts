@@ -32,7 +32,15 @@ async function scenarioIn(file: string): Promise<Scenario> {
 
 const advice = 'See docs/simulation.md for the form of a scenario, and examples/scenarios for five of them.';
 
-export function timelineText({ description, seed, timeline, virtualSeconds, writes, digest, failures }: ScenarioReport): string {
+export function timelineText({
+  description,
+  seed,
+  timeline,
+  virtualSeconds,
+  writes,
+  digest,
+  failures,
+}: ScenarioReport): string {
   const width = Math.max(0, ...timeline.map(({ object }) => object.length));
   const lines = timeline.map(({ atSeconds, object, what }) => {
     return `${atSeconds.toFixed(3).padStart(10)}  ${object.padEnd(width)}  ${what}`;

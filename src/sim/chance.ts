@@ -26,7 +26,6 @@ export function oneOf<T>(random: Random, items: readonly T[]): T {
 export function seededKeys(random: Random): KeySource {
   const header = Buffer.from('302e020100300506032b657004220420', 'hex');
   return {
-    generate: () =>
-      createPrivateKey({ key: Buffer.concat([header, random.bytes(32)]), format: 'der', type: 'pkcs8' }),
+    generate: () => createPrivateKey({ key: Buffer.concat([header, random.bytes(32)]), format: 'der', type: 'pkcs8' }),
   };
 }

@@ -11,6 +11,13 @@ export type { NodeOptions, SimulatedNode } from './node/simulated-node.ts';
 export type { SimulatedProcess } from './process.ts';
 export { apply, cordon, drain } from './scenario/actions.ts';
 export { declaredScenario } from './scenario/declared.ts';
-export { isScenario, runScenario, type Scenario, type ScenarioReport, type ScenarioStage, scenario } from './scenario/scenario.ts';
+export {
+  isScenario,
+  runScenario,
+  type Scenario,
+  type ScenarioReport,
+  type ScenarioStage,
+  scenario,
+} from './scenario/scenario.ts';
 export type { TimelineEntry } from './scenario/timeline.ts';
 export { type ComponentName, type Simulation, type SimulationOptions, simulate } from './simulation.ts';

@@ -2,8 +2,9 @@
  * A component as a process of the simulated world: started, ended between any two of its calls, started again with nothing of its memory left.
  * A component that fails by itself is started again after a pause, as a service manager would, and its failure is kept to be told.
  */
-import type { UserInfo } from '../apiserver/request.ts';
+
 import { messageOf } from '../apimachinery/status.ts';
+import type { UserInfo } from '../apiserver/request.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Client } from '../client/client.ts';

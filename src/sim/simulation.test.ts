@@ -128,7 +128,8 @@ describe('faults', () => {
     let lost = 0;
     await using cluster = await withWeb({
       adversary: {
-        call: ({ method, path }) => (method === 'POST' && path.endsWith('/pods') && lost++ < 1 ? 'loseAnswer' : undefined),
+        call: ({ method, path }) =>
+          method === 'POST' && path.endsWith('/pods') && lost++ < 1 ? 'loseAnswer' : undefined,
       },
     });
     await cluster.advance(30_000);

@@ -337,4 +337,3 @@ export class Simulation implements AsyncDisposable {
 function userOf(name: string, ...groups: readonly string[]): UserInfo {
   return { name, groups: [...groups, 'system:authenticated'] };
 }
-

@@ -85,7 +85,8 @@ class Reporter {
         pauseMs = retryStatusMs;
       }
       // Whatever others say of the Node is seen at the next of the kubelet's regular looks.
-      if (!signal.aborted) await sleep(clock, jitter(random, nodeStatusUpdateFrequencyMs / 2, 1), signal).catch(() => {});
+      if (!signal.aborted)
+        await sleep(clock, jitter(random, nodeStatusUpdateFrequencyMs / 2, 1), signal).catch(() => {});
     }
   }
 

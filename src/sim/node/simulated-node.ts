@@ -2,8 +2,9 @@
  * A node of a simulation: a machine and the kubelet on it. The machine can lose its power and its network, the kubelet can end and come back,
  * the clock can be wrong, the runtime can be sick.
  */
-import type { Pod, Taint } from '../../api/gen/core-v1.ts';
+
 import { amountOf } from '../../api/core/v1/pod-resources.ts';
+import type { Pod, Taint } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../../kubelet/configuration.ts';
 import { simulatedHost } from '../../kubelet/host/simulated-host.ts';

@@ -24,7 +24,12 @@ export async function apply(client: Client, object: KubeObject): Promise<void> {
     await client.create(type, placed);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    await client.patch(type, { namespace, name }, { type: 'apply', body: placed }, { fieldManager: 'scenario', force: true });
+    await client.patch(
+      type,
+      { namespace, name },
+      { type: 'apply', body: placed },
+      { fieldManager: 'scenario', force: true },
+    );
   }
 }
 

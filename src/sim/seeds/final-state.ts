@@ -26,7 +26,9 @@ export async function problemsOf(cluster: Simulation): Promise<Problems> {
     ...jobsAreDone(world),
     ...servicesLead(world),
     ...budgetsAreCounted(world),
-    ...world.all.filter(({ object }) => object.metadata.deletionTimestamp).map(({ key }) => `${key} is still terminating`),
+    ...world.all
+      .filter(({ object }) => object.metadata.deletionTimestamp)
+      .map(({ key }) => `${key} is still terminating`),
   ];
 }
 
@@ -73,7 +75,9 @@ function* podsAreWell(world: World, cluster: Simulation): Iterable<string> {
     else if (!nodes.has(nodeName)) yield `pod ${keyOf(pod)} is on the node ${nodeName}, which does not exist`;
     if (isPodTerminal(pod)) continue;
     if (!isPodReady(pod)) yield `pod ${keyOf(pod)} is not ready`;
-    const run = [...(cluster.nodes.get(nodeName)?.runs() ?? [])].find((one) => one.pod.metadata.uid === pod.metadata.uid);
+    const run = [...(cluster.nodes.get(nodeName)?.runs() ?? [])].find(
+      (one) => one.pod.metadata.uid === pod.metadata.uid,
+    );
     if (!run?.isRunning) yield `pod ${keyOf(pod)} does not run on its node`;
   }
   for (const node of cluster.nodes.values())
@@ -108,7 +112,8 @@ function* setsAreDone(world: World): Iterable<string> {
     const wanted = Array.from({ length: spec?.replicas ?? 1 }, (_, ordinal) => `${metadata.name}-${ordinal}`);
     const own = pods.filter((pod) => controllerOf(pod)?.uid === metadata.uid).map((pod) => pod.metadata.name ?? '');
     if (own.sort().join() !== wanted.sort().join()) yield `statefulset ${metadata.name} has the pods ${own.join(', ')}`;
-    if ((status?.readyReplicas ?? 0) !== wanted.length) yield `statefulset ${metadata.name} counts ${status?.readyReplicas} ready`;
+    if ((status?.readyReplicas ?? 0) !== wanted.length)
+      yield `statefulset ${metadata.name} counts ${status?.readyReplicas} ready`;
   }
   const nodes = world.of<Node>('minions').map(({ metadata }) => metadata.name ?? '');
   for (const { metadata, status } of world.of<DaemonSet>('daemonsets')) {
@@ -141,7 +146,13 @@ function* servicesLead(world: World): Iterable<string> {
       .flatMap(({ endpoints }) => endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready)
       .flatMap(({ addresses }) => addresses);
-    if (told.sort().join() !== wanted.map(({ status }) => status?.podIP).sort().join())
+    if (
+      told.sort().join() !==
+      wanted
+        .map(({ status }) => status?.podIP)
+        .sort()
+        .join()
+    )
       yield `service ${metadata.name} leads to ${told.join(', ')}`;
   }
 }
@@ -149,7 +160,9 @@ function* servicesLead(world: World): Iterable<string> {
 function* budgetsAreCounted(world: World): Iterable<string> {
   const pods = world.of<Pod>('pods');
   for (const { metadata, spec, status } of world.of<PodDisruptionBudget>('poddisruptionbudgets')) {
-    const healthy = pods.filter((pod) => pod.metadata.labels?.app === spec?.selector?.matchLabels?.app && isPodReady(pod));
+    const healthy = pods.filter(
+      (pod) => pod.metadata.labels?.app === spec?.selector?.matchLabels?.app && isPodReady(pod),
+    );
     if (status?.observedGeneration !== metadata.generation || (status?.currentHealthy ?? 0) !== healthy.length)
       yield `budget ${metadata.name} counts ${status?.currentHealthy} healthy pods of ${healthy.length}`;
   }

@@ -2,10 +2,11 @@
  * One seeded run: a small cluster, some workload, some minutes in which things are changed and things go wrong, then calm. Afterwards
  * everything must be as asked (`final-state.ts`), and at no moment may anything have been done that must not be (`watchdog.ts`).
  */
-import { configMaps, namespaces, nodes, pods, services } from '../../api/gen/core-v1.ts';
-import type { ConfigMap, Node } from '../../api/gen/core-v1.ts';
+
 import { type Deployment, daemonSets, deployments, statefulSets } from '../../api/gen/apps-v1.ts';
 import { jobs } from '../../api/gen/batch-v1.ts';
+import type { ConfigMap, Node } from '../../api/gen/core-v1.ts';
+import { configMaps, namespaces, nodes, pods, services } from '../../api/gen/core-v1.ts';
 import { podDisruptionBudgets } from '../../api/gen/policy-v1.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
@@ -116,6 +117,8 @@ class SeedRun {
   #isCalm = false;
   /** What was acknowledged to be the size of the Deployment `web`; undefined: that it is deleted. */
   wishedReplicas: number | undefined;
+  /** Of each of its Pods: the larger one fills small nodes. */
+  readonly webCpu: string;
   #versions = 1;
   #jobs = 0;
 
@@ -123,6 +126,7 @@ class SeedRun {
     this.#cluster = cluster;
     this.#random = random;
     this.#options = options;
+    this.webCpu = random.next() < 0.5 ? '100m' : '400m';
     cluster.history.onChange(({ key, value }) => {
       const number = Number((value as ConfigMap | undefined)?.data?.number);
       if (key.startsWith('/registry/configmaps/default/ledger-')) this.#held.set(key.split('/').at(-1)!, number);
@@ -133,7 +137,7 @@ class SeedRun {
     const { client } = this.#cluster;
     const random = this.#random;
     const replicas = 1 + Math.floor(random.next() * 5);
-    await client.create(deployments, deployment('web', replicas));
+    await client.create(deployments, deployment('web', replicas, { cpu: this.webCpu }));
     this.wishedReplicas = replicas;
     await client.create(services, service('web'));
     if (random.next() < 0.5) await client.create(podDisruptionBudgets, budget('web', 1));
@@ -175,7 +179,9 @@ class SeedRun {
     const lost = [...this.#acknowledged]
       .filter(([name, number]) => (this.#held.get(name) ?? -1) < number)
       .map(([name, number]) => `${name} was acknowledged to hold ${number} and holds ${this.#held.get(name)}`);
-    const [web] = (await this.#cluster.stored<Deployment>('deployments')).filter(({ metadata }) => metadata.name === 'web');
+    const [web] = (await this.#cluster.stored<Deployment>('deployments')).filter(
+      ({ metadata }) => metadata.name === 'web',
+    );
     const replicas = web?.spec?.replicas;
     if (replicas !== this.wishedReplicas)
       lost.push(`deployment web asks for ${replicas} replicas, and was told to ask for ${this.wishedReplicas}`);
@@ -209,7 +215,10 @@ class SeedRun {
 
   async #addJob(client: Client): Promise<void> {
     const random = this.#random;
-    await client.create(jobs, job(`sum-${this.#jobs++}`, 1 + Math.floor(random.next() * 5), 1 + Math.floor(random.next() * 3)));
+    await client.create(
+      jobs,
+      job(`sum-${this.#jobs++}`, 1 + Math.floor(random.next() * 5), 1 + Math.floor(random.next() * 3)),
+    );
   }
 
   /** Writes rising numbers through a link with faults, and remembers which were acknowledged. */
@@ -299,7 +308,9 @@ const wishes: readonly Step[] = [
   },
   function scaleDb(run, random) {
     const replicas = Math.floor(random.next() * 4);
-    return run.ask((client) => client.patch(statefulSets, inDefault('db'), { type: 'merge', body: { spec: { replicas } } }));
+    return run.ask((client) =>
+      client.patch(statefulSets, inDefault('db'), { type: 'merge', body: { spec: { replicas } } }),
+    );
   },
   function rollAgent(run) {
     const containers = [{ name: 'main', image: `example/agent:${run.nextVersion()}` }];
@@ -319,7 +330,7 @@ const wishes: readonly Step[] = [
     const replicas = 1 + Math.floor(random.next() * 4);
     while (!run.cluster.isApiServerUp) await run.cluster.advance(1000);
     await run.ask(async (client) => {
-      await client.create(deployments, deployment('web', replicas));
+      await client.create(deployments, deployment('web', replicas, { cpu: run.webCpu }));
       run.wishedReplicas = replicas;
     });
   },
@@ -357,7 +368,8 @@ const wishes: readonly Step[] = [
     await run.ask(async (client) => {
       const { items } = await client.list<Node>(nodes);
       const body = { metadata: { annotations: { meddled: String(random.next()) } } };
-      for (const { metadata } of items) await client.patch(nodes, { name: metadata.name ?? '' }, { type: 'merge', body });
+      for (const { metadata } of items)
+        await client.patch(nodes, { name: metadata.name ?? '' }, { type: 'merge', body });
     });
   },
   async function makeNamespaceAndDeleteIt(run, random) {

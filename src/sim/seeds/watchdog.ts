@@ -69,11 +69,15 @@ export class Watchdog {
   #mostAsked(uid: string, atMs: number): number {
     const asked = this.#asked.get(uid) ?? [];
     // Each counts until the next one was written, and as long as memory lasts.
-    return Math.max(0, ...asked.filter((_, i) => (asked[i + 1]?.atMs ?? atMs) >= atMs - memoryMs).map(({ count }) => count));
+    return Math.max(
+      0,
+      ...asked.filter((_, i) => (asked[i + 1]?.atMs ?? atMs) >= atMs - memoryMs).map(({ count }) => count),
+    );
   }
 
   #lost(path: string, atMs: number): number {
-    return this.#cluster.lostAnswers.filter((lost) => lost.path.includes(path) && lost.atMs >= atMs - 3 * memoryMs).length;
+    return this.#cluster.lostAnswers.filter((lost) => lost.path.includes(path) && lost.atMs >= atMs - 3 * memoryMs)
+      .length;
   }
 
   /** Whoever asks for more must stay within the limit; what was adopted may be beyond it, and is brought down. */
@@ -88,7 +92,8 @@ export class Watchdog {
     const most = wanted + (typeof surge === 'number' ? surge : Math.ceil((wanted * Number.parseInt(surge, 10)) / 100));
     const own = [...this.#of<ReplicaSet>('replicasets')].filter((one) => controllerOf(one)?.uid === owner?.uid);
     const total = own.reduce((sum, { spec }) => sum + (spec?.replicas ?? 1), 0);
-    if (total > most) this.#report(atMs, `deployment ${deployment.metadata.name} asks for ${total} pods, at most ${most} are allowed`);
+    if (total > most)
+      this.#report(atMs, `deployment ${deployment.metadata.name} asks for ${total} pods, at most ${most} are allowed`);
   }
 
   #checkPod(pod: Pod, before: Pod | undefined, atMs: number): void {
@@ -103,7 +108,8 @@ export class Watchdog {
     let count = 0;
     for (const one of this.#of<Pod>('pods')) if (controllerOf(one)?.uid === owner.uid && isPodActive(one)) count++;
     const most = this.#mostAsked(owner.uid, atMs) + this.#lost('/pods', atMs);
-    if (count > most) this.#report(atMs, `${owner.kind} ${owner.name} has ${count} active pods, at most ${most} were asked for`);
+    if (count > most)
+      this.#report(atMs, `${owner.kind} ${owner.name} has ${count} active pods, at most ${most} were asked for`);
   }
 
   #checkRoom(pod: Pod, atMs: number): void {
@@ -116,7 +122,8 @@ export class Watchdog {
       for (const [name, amount] of Object.entries(podRequests(one))) used[name] = (used[name] ?? 0) + amount;
     }
     for (const [name, amount] of Object.entries(used))
-      if (amount > (room[name] ?? 0)) this.#report(atMs, `node ${node.metadata.name} is asked for ${amount} of ${room[name]} ${name}`);
+      if (amount > (room[name] ?? 0))
+        this.#report(atMs, `node ${node.metadata.name} is asked for ${amount} of ${room[name]} ${name}`);
   }
 
   /** At most one: two machines must never run the same identity. */
