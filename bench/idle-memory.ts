@@ -17,7 +17,7 @@ const cache = join(temporaryFolder(), 'cache');
 process.env.NODE_COMPILE_CACHE = cache;
 
 const nothing = await idle('nothing', {});
-const embedded = await idle('embedded', { kind: 'start', keep: true });
+const embedded = await idle('embedded', { kind: 'start', form: 'sources', keep: true });
 const cluster = await clusterMemory();
 const whole = typeof cluster === 'string' ? undefined : together([cluster.controlPlane, cluster.node]);
 print({

@@ -159,7 +159,7 @@ async function life(subject: WriteSubject, prefix: string, send: Send, { note, c
   const gets = each((name) => ({ method: 'GET', target: `${path}/${name}` }));
   await measured('get', Array.from({ length: readsPerObject }, () => gets).flat());
   const { bodies: standing } = await send(gets, true);
-  const changed = standing.map((text) => text.replace('"1.27.3"', '"1.27.4"'));
+  const changed = standing.map((text) => text.replace(...subject.change));
   await measured(
     'update',
     each((name, i) => ({
@@ -187,7 +187,7 @@ async function life(subject: WriteSubject, prefix: string, send: Send, { note, c
       'apply-patch+yaml',
       (name) => {
         const object = subject.object(name);
-        const metadata = object.metadata as { readonly labels: object };
+        const metadata = object.metadata as { readonly labels?: object };
         return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, turn: value } } };
       },
       '?fieldManager=bench&force=true',

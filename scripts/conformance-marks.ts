@@ -16,10 +16,15 @@ export interface ConformanceMark {
 
 export const conformanceFiles: readonly string[] = globSync('test/conformance/*.test.ts', { cwd: root }).sort();
 
-/** Upstream's names, in the order of its file. */
+/** What tests need: an API server and controllers; or beside them nodes whose Pods are told of as if they ran. */
+const tiers = ['api-only', 'fake-kubelet'] as const;
+
+/** Upstream's names, in the order of its files. */
 export function conformanceNames(): readonly string[] {
-  const text = readFileSync(resolve(root, 'facts/conformance/api-only-v1.36.txt'), 'utf8');
-  return text.split('\n').filter((line) => line !== '');
+  return tiers.flatMap((tier) => {
+    const text = readFileSync(resolve(root, `facts/conformance/${tier}-v1.36.txt`), 'utf8');
+    return text.split('\n').filter((line) => line !== '');
+  });
 }
 
 export function conformanceMarks(): readonly ConformanceMark[] {

@@ -5,6 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 tools=.cache/tools
 kubectl_version=1.36
+# The oldest Node.js that the npm package allows.
+node_version=22.18
 
 need=''
 for pair in containerd:containerd runc:runc nft:nftables conntrack:conntrack etcd:etcd-server ip:iproute2 iptables:iptables openssl:openssl script:bsdutils prlimit:util-linux; do
@@ -47,4 +49,15 @@ if [ ! -x "$tools/kubectl-$kubectl_version" ] && [ -f /usr/share/keyrings/debian
     rm -rf "$work"
   fi
   [ -x "$tools/kubectl-$kubectl_version" ] || echo "test: no kubectl $kubectl_version could be had; the walk-through runs with the others"
+fi
+
+if [ ! -x "$tools/node-$node_version/bin/node" ] && command -v npm >/dev/null 2>&1; then
+  echo "test: fetching Node.js $node_version"
+  case $(uname -m) in aarch64) machine=arm64 ;; *) machine=x64 ;; esac
+  work=$(mktemp -d)
+  if npm install --prefix "$work" --no-audit --no-fund --loglevel=error "node-linux-$machine@$node_version" >/dev/null; then
+    mkdir -p "$tools/node-$node_version"
+    cp -R "$work/node_modules/node-linux-$machine/bin" "$tools/node-$node_version/"
+  fi
+  rm -rf "$work"
 fi

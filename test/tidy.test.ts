@@ -76,6 +76,25 @@ test('no file is longer than 800 lines, and one over 500 says why', () => {
   assert.deepEqual(offences, []);
 });
 
+test('no function of the product is longer than 70 lines', () => {
+  const opening =
+    /^(| {2})(?:export |async |static |default |get |set |\*)*(?:function\b.*|#?\w+(?:<.*>)?\(.*\{|#?\w+(?:<.*>)?\()$/;
+  const offences: string[] = [];
+  for (const file of product) {
+    const lines = codeOf(file.text).split('\n');
+    lines.forEach((line, start) => {
+      const indent = /^ *(?:if|for|while|switch|super)\b/.test(line) ? undefined : opening.exec(line)?.[1];
+      if (indent === undefined) return;
+      // As the formatter leaves it: the end stands at the beginning's depth, and that of a mere signature with a semicolon.
+      const isEnd = (each: string) =>
+        each.startsWith(`${indent}}`) || (each.startsWith(`${indent})`) && each.endsWith(';'));
+      const length = lines.slice(start).findIndex(isEnd) + 1;
+      if (length > 70) offences.push(`${file.path}:${start + 1}: ${length} lines`);
+    });
+  }
+  assert.deepEqual(offences, []);
+});
+
 test('nothing is left for later in the code', () => {
   const word = ['TO', 'DO|FIX', 'ME|X', 'XX'].join('');
   const pattern = new RegExp(`\\b(${word})\\b`);

@@ -3,6 +3,7 @@
  * and TLS. Costs are processor time of the main thread, so that waiting for a disk or for other processes does not count.
  */
 import { X509Certificate } from 'node:crypto';
+import { partsOf } from '../../src/apiserver/encoding/list-encoding.ts';
 import { HttpRequest, noBody } from '../../src/apiserver/http/http-request.ts';
 import { encodeResponse, FrameJoiner } from '../../src/apiserver/http/response-encoding.ts';
 import type { WatchSource } from '../../src/apiserver/request.ts';
@@ -88,7 +89,7 @@ export class DirectClient {
     if (body.kind === 'bytes') return body.bytes;
     if (body.kind !== 'stream') throw new Error(`${asked.method} ${asked.target} was answered without bytes`);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of body.chunks) chunks.push(chunk);
+    for await (const chunk of body.chunks) chunks.push(...partsOf(chunk));
     return Buffer.concat(chunks);
   }
 

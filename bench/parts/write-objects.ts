@@ -1,10 +1,15 @@
-/** The objects of `write-path.ts`, as a client sends them: a ConfigMap, a Deployment and a Pod with all that Pods of a real cluster have. */
+/**
+ * The objects of `write-path.ts`, as a client sends them: a Lease, whose renewal is a real cluster's most frequent write, a ConfigMap, a
+ * Deployment, and a Pod with all that Pods of a real cluster have.
+ */
 
 export interface WriteSubject {
-  readonly name: 'ConfigMap' | 'Deployment' | 'Pod';
+  readonly name: 'Lease' | 'ConfigMap' | 'Deployment' | 'Pod';
   /** Of its collection. */
   readonly path: string;
   object(name: string): Readonly<Record<string, unknown>>;
+  /** What an update of it changes, as text. */
+  readonly change: readonly [from: string, to: string];
 }
 
 const labels = {
@@ -13,9 +18,29 @@ const labels = {
   'app.kubernetes.io/version': '1.27.3',
 };
 
+const nextRelease = ['"1.27.3"', '"1.27.4"'] as const;
+
+const lease: WriteSubject = {
+  name: 'Lease',
+  path: '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+  change: ['"2026-01-02T03:04:05.678901Z"', '"2026-01-02T03:04:15.678901Z"'],
+  object: (name) => ({
+    kind: 'Lease',
+    apiVersion: 'coordination.k8s.io/v1',
+    metadata: {
+      name,
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Node', name: 'worker-1', uid: '5c4d6f0e-6f0a-4b1e-9c53-2a8f9d1c7b12' },
+      ],
+    },
+    spec: { holderIdentity: 'worker-1', leaseDurationSeconds: 40, renewTime: '2026-01-02T03:04:05.678901Z' },
+  }),
+};
+
 const configMap: WriteSubject = {
   name: 'ConfigMap',
   path: '/api/v1/namespaces/default/configmaps',
+  change: nextRelease,
   object: (name) => ({
     kind: 'ConfigMap',
     apiVersion: 'v1',
@@ -31,6 +56,7 @@ const configMap: WriteSubject = {
 const deployment: WriteSubject = {
   name: 'Deployment',
   path: '/apis/apps/v1/namespaces/default/deployments',
+  change: nextRelease,
   object: (name) => ({
     kind: 'Deployment',
     apiVersion: 'apps/v1',
@@ -51,6 +77,7 @@ const deployment: WriteSubject = {
 const pod: WriteSubject = {
   name: 'Pod',
   path: '/api/v1/namespaces/default/pods',
+  change: nextRelease,
   object: (name) => ({
     kind: 'Pod',
     apiVersion: 'v1',
@@ -145,4 +172,4 @@ function podSpec() {
   };
 }
 
-export const subjects: readonly WriteSubject[] = [configMap, deployment, pod];
+export const subjects: readonly WriteSubject[] = [lease, configMap, deployment, pod];

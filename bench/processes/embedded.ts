@@ -3,10 +3,13 @@
  * over TLS, the default ServiceAccount is there, and a Deployment has yielded its Pods. Then a second one in the same process.
  */
 import { connect } from 'node:http2';
+import { join, resolve } from 'node:path';
 import { answer } from '../parts/child.ts';
 
 export interface StartEmbedded {
   readonly kind: 'start';
+  /** Of the sources, or as `npm run build` has made it. */
+  readonly form: 'sources' | 'package';
   /** Keeps the first one running, for its memory to be looked at. */
   readonly keep?: boolean;
 }
@@ -34,27 +37,28 @@ export interface StartTimes {
 const replicas = 2;
 
 answer({
-  async start({ keep = false }: StartEmbedded): Promise<EmbeddedTimes> {
+  async start({ form, keep = false }: StartEmbedded): Promise<EmbeddedTimes> {
     const runtimeMs = performance.now();
-    const first = await start();
+    const first = await start(form);
     if (keep) return { runtimeMs, first: first.times, second: undefined };
-    const second = await start();
+    const second = await start(form);
     await first.stop();
     await second.stop();
     return { runtimeMs, first: first.times, second: second.times };
   },
 });
 
-async function start(): Promise<{ readonly times: StartTimes; stop(): Promise<void> }> {
+async function start(form: StartEmbedded['form']): Promise<{ readonly times: StartTimes; stop(): Promise<void> }> {
+  const load = loader(form);
   const cpu = process.cpuUsage();
   const beganMs = performance.now();
   const sinceMs = () => performance.now() - beganMs;
-  const { startControlPlane } = await import('../../src/testing/index.ts');
+  const { startControlPlane } = await load.testing();
   const importedMs = sinceMs();
   const cluster = await startControlPlane();
   const startedMs = sinceMs();
-  const { deployments } = await import('../../src/api/gen/apps-v1.ts');
-  const { pods, serviceAccounts } = await import('../../src/api/gen/core-v1.ts');
+  const { deployments } = await load.apps();
+  const { pods, serviceAccounts } = await load.core();
   const { client } = cluster;
   const stop = new AbortController();
   const options = { namespace: 'default', signal: stop.signal };
@@ -74,6 +78,19 @@ async function start(): Promise<{ readonly times: StartTimes; stop(): Promise<vo
   const readyMs = Math.max(readyzMs, serviceAccountMs, podsMs);
   const times = { importedMs, startedMs, readyzMs, serviceAccountMs, podsMs, readyMs, cpuMs: (user + system) / 1000 };
   return { times, stop: () => cluster.stop() };
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** The same modules of either form. */
+function loader(form: StartEmbedded['form']) {
+  const fileOf = (name: string) =>
+    form === 'sources' ? join(root, 'src', `${name}.ts`) : join(root, 'dist', `${name}.js`);
+  return {
+    testing: (): Promise<typeof import('../../src/testing/index.ts')> => import(fileOf('testing/index')),
+    apps: (): Promise<typeof import('../../src/api/gen/apps-v1.ts')> => import(fileOf('api/gen/apps-v1')),
+    core: (): Promise<typeof import('../../src/api/gen/core-v1.ts')> => import(fileOf('api/gen/core-v1')),
+  };
 }
 
 /** Resolves when so many objects have appeared. */

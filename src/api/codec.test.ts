@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { decodeUntyped, type FieldValidation } from '../apimachinery/codec.ts';
 import { StatusError } from '../apimachinery/status.ts';
+import { deepFreeze } from '../base/deep-freeze.ts';
 import { builtinCodec, builtinSchema } from './schema.ts';
 
 const codec = builtinCodec();
@@ -389,5 +390,40 @@ describe('YAML', () => {
 
   it('says what is wrong and where', () => {
     assert.match(refusal('a: b: c\n', { format: 'yaml' }), /must be of type Pod\): yaml: line 1: /);
+  });
+});
+
+describe('encoding', () => {
+  const configMap = (data: Readonly<Record<string, string>>) =>
+    codec.encodeAs({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'x' }, data }, 'core/v1.ConfigMap');
+
+  it('writes any text so that it is read as what it was, and never what Go escapes', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string(),
+      fc.constantFrom('<&>', '\u2028', '\\"', '\n\u0000'),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (data) => {
+        const json = configMap(data);
+        assert.deepEqual((JSON.parse(json) as { data?: object }).data ?? {}, { ...data });
+        assert.ok(!/[<>&\u2028\u2029]/.test(json));
+      }),
+    );
+  });
+
+  it('sorts keys as Go does, also those that look like numbers', () => {
+    assert.ok(configMap({ b: '', 9: '', 10: '', a: '' }).endsWith('"data":{"10":"","9":"","a":"","b":""}}'));
+  });
+
+  it('writes frozen field sets as it writes others, each time', () => {
+    const fieldsV1 = () => ({ 'f:metadata': { 'f:annotations': { '.': {}, 'f:<a&b>': {} } } });
+    const object = (fields: object) => ({
+      metadata: { managedFields: [{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsV1: fields }] },
+    });
+    const frozen = deepFreeze(fieldsV1());
+    const written = [fieldsV1(), frozen, frozen].map((fields) => codec.encodeAs(object(fields), 'core/v1.ConfigMap'));
+    assert.equal(new Set(written).size, 1);
+    assert.match(written[0]!, /"f:\\u003ca\\u0026b\\u003e":\{\}/);
   });
 });

@@ -8,18 +8,35 @@ export function semanticallyEqual(a: unknown, b: unknown): boolean {
   if (!compound || Array.isArray(a) !== Array.isArray(b)) return isNothing(a) && isNothing(b);
   if (Array.isArray(a)) {
     const other = b as readonly unknown[];
-    return a.length === other.length && a.every((item, index) => semanticallyEqual(item, other[index]));
+    if (a.length !== other.length) return false;
+    for (let i = 0; i < a.length; i++) if (!semanticallyEqual(a[i], other[i])) return false;
+    return true;
   }
-  const left = a as Readonly<Record<string, unknown>>;
-  const right = b as Readonly<Record<string, unknown>>;
-  if (isNothing(left) || isNothing(right)) return isNothing(left) && isNothing(right);
-  for (const key of Object.keys(left)) if (!semanticallyEqual(left[key], own(right, key))) return false;
-  for (const key of Object.keys(right)) if (!Object.hasOwn(left, key) && !isNothing(right[key])) return false;
-  return true;
+  return fieldsEqual(a as Fields, b as Fields);
 }
 
-function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsEqual(left: Fields, right: Fields): boolean {
+  let leftIsEmpty = true;
+  let rightIsEmpty = true;
+  for (const key in left) {
+    leftIsEmpty = false;
+    const value = left[key];
+    const other = right[key];
+    if (value !== other && !semanticallyEqual(value, isInherited(other) ? undefined : other)) return false;
+  }
+  for (const key in right) {
+    rightIsEmpty = false;
+    const value = left[key];
+    if ((value === undefined || isInherited(value)) && !isNothing(right[key])) return false;
+  }
+  return leftIsEmpty === rightIsEmpty;
+}
+
+/** What every object answers to `constructor` or `__proto__` where it has no such field of its own. */
+function isInherited(value: unknown): boolean {
+  return typeof value === 'function' || value === Object.prototype;
 }
 
 function isNothing(value: unknown): boolean {

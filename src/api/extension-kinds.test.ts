@@ -180,6 +180,16 @@ describe('an admission policy', () => {
     );
     assert.equal(rowOf(validatingAdmissionPolicyBindingBehaviour, { spec }).ParamRef, '*/x');
   });
+
+  it('is warned of expressions that it has', () => {
+    const warnings = [{ fieldRef: 'spec.validations[0].expression', warning: 'w' }, { fieldRef: '{' }];
+    const status = { typeChecking: { expressionWarnings: warnings }, conditions: [{ type: 'A' }] };
+    const errors = updateErrorsOf(validatingAdmissionPolicyBehaviour, {}, { status }, 'status');
+    const at = 'status.typeChecking.expressionWarnings[1]';
+    assert.equal(errors[0], `${at}.warning: Required value`);
+    assert.match(errors[1]!, /fieldRef: Invalid value: "\{": invalid JSONPath: /);
+    assert.ok(errors.includes('status.conditions[0].reason: Required value: must be set'));
+  });
 });
 
 describe('flow control', () => {
@@ -219,6 +229,17 @@ describe('flow control', () => {
     const wide = merged(level, { spec: { limited: { limitResponse: { queuing: { queues: 1000, handSize: 10 } } } } });
     assert.deepEqual(errorsOf(priorityLevelConfigurationBehaviour, wide), [
       'spec.limited.limitResponse.queuing.handSize: Invalid value: 10: required entropy bits of deckSize 1000 and handSize 10 should not be greater than 60',
+    ]);
+  });
+
+  it('keeps out what only v1beta3 could not say', () => {
+    const annotations = { 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares': '' };
+    const written = {
+      metadata: { name: 'a', annotations },
+      spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
+    };
+    assert.deepEqual(errorsOf(priorityLevelConfigurationBehaviour, written), [
+      "metadata.annotations: Forbidden: annotation 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares' is forbidden",
     ]);
   });
 });

@@ -1,5 +1,5 @@
 /** Parts of ObjectMeta that also stand where no object of its own does: in templates, in objects inside others. */
-import { type FieldError, type FieldPath, tooLong } from '../apimachinery/field-error.ts';
+import { type FieldError, type FieldPath, forbidden, tooLong } from '../apimachinery/field-error.ts';
 import { validateLabels } from '../apimachinery/labels.ts';
 import type { ObjectMeta } from '../apimachinery/meta.ts';
 import { byteLength, dns1123Label, nameIsPathSegment, qualifiedName } from '../apimachinery/names.ts';
@@ -25,5 +25,17 @@ export function validateEmbeddedMetadata(metadata: ObjectMeta, at: FieldPath): F
     ...(namespace ? refused(at.child('namespace'), namespace, dns1123Label(namespace)) : []),
     ...validateLabels(labels, at.child('labels')),
     ...validateAnnotations(at.child('annotations'), annotations),
+  ];
+}
+
+/** Metadata for objects yet to be made, each of which gets a name and a life of its own: labels and annotations, and nothing else. */
+export function validateTemplateMetadata(at: FieldPath, metadata: ObjectMeta | undefined): FieldError[] {
+  const { annotations, labels, ...others } = metadata ?? {};
+  return [
+    ...validateAnnotations(at.child('annotations'), annotations),
+    ...validateLabels(labels, at.child('labels')),
+    ...Object.entries(others)
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([field]) => forbidden(at.child(field), 'cannot be set')),
   ];
 }

@@ -2,27 +2,36 @@
  * Canonical JSON: what upstream's API server writes for the same object. `kind`, `apiVersion` and `metadata` come first, then the
  * fields in table order, map keys sorted. A zero value is left out where Go's tags say so; a struct that is no pointer is always
  * written (`"status":{}`), and what is never left out but not there is null. It writes what the tables know and nothing else.
+ *
+ * The text is put together field by field, without making the value first that `JSON.stringify` would write: half of a write's encoding.
  */
 import { jsonText } from './exact-json.ts';
 import { FieldWalk } from './field-walk.ts';
-import { setOwn } from './json-text.ts';
 import type { FieldSchema, SchemaRegistry, TypeSchema } from './schema.ts';
 
-type Write = (value: unknown) => unknown;
+/** Gives the text of a value that is there. */
+type Write = (value: unknown) => string;
 
 interface FieldWriter {
   readonly name: string;
+  /** `"name":` */
+  readonly label: string;
   readonly write: Write;
   /** Whether a value is as good as none. */
   readonly isEmpty: (value: unknown) => boolean;
   /** Gives what is written for an empty value; absent where the field is left out then. */
-  readonly empty: (() => unknown) | undefined;
+  readonly empty: (() => string) | undefined;
 }
 
 /** Encoders compiled per type on first use; one instance serves one registry. */
 export class TableEncoder {
   readonly #registry: SchemaRegistry;
   readonly #structs = new Map<string, FieldWalk<FieldWriter>>();
+  /**
+   * Texts of free-form values that nobody can change any more. Objects of one making share the field sets of their owners, which are half
+   * of their text.
+   */
+  readonly #freeForms = new WeakMap<object, string>();
 
   constructor(registry: SchemaRegistry) {
     this.#registry = registry;
@@ -30,21 +39,16 @@ export class TableEncoder {
 
   /** The JSON text of a value of that type. */
   encode(value: object, typeId: string): string {
-    return goText(jsonText(this.canonicalForm(value, typeId)));
-  }
-
-  /** The same as a value: `JSON.stringify` of it is canonical. Shares strings and free-form data with the input, nothing else. */
-  canonicalForm(value: object, typeId: string): unknown {
     return this.#writerOf(this.#registry.type(typeId))(value);
   }
 
   #writerOf(type: TypeSchema): Write {
-    if (type.jsonList) return (value) => value;
+    if (type.jsonList) return plainText;
     if (type.jsonOneOf) return this.#oneOf(type);
     return (value) => this.#struct(type, value as Record<string, unknown>);
   }
 
-  #struct(type: TypeSchema, value: Readonly<Record<string, unknown>>): unknown {
+  #struct(type: TypeSchema, value: Readonly<Record<string, unknown>>): string {
     let writers = this.#structs.get(type.id);
     if (!writers) {
       writers = new FieldWalk(
@@ -53,51 +57,69 @@ export class TableEncoder {
       );
       this.#structs.set(type.id, writers);
     }
-    const result: Record<string, unknown> = {};
+    let text = '';
     for (const { field } of writers.of(value)) {
-      const { name, write, isEmpty, empty } = field;
-      const given = value[name];
-      const written = given === undefined || given === null || isEmpty(given) ? empty?.() : write(given);
-      if (written !== undefined) result[name] = written;
+      const given = value[field.name];
+      const isEmpty = given === undefined || given === null || field.isEmpty(given);
+      if (isEmpty && field.empty === undefined) continue;
+      text += (text === '' ? '{' : ',') + field.label + (isEmpty ? field.empty!() : field.write(given));
     }
-    return result;
+    return text === '' ? '{}' : `${text}}`;
   }
 
   #fieldWriter(type: TypeSchema, field: FieldSchema): FieldWriter {
-    const element = field.ref ? this.#writerOf(field.ref) : (value: unknown) => value;
+    const element = field.ref ? this.#writerOf(field.ref) : this.#scalar(field);
     const write: Write = field.map
-      ? (value) => writeMap(value as Readonly<Record<string, unknown>>, element)
-      : field.list && field.ref
-        ? (value) => (value as readonly unknown[]).map(element)
+      ? (value) => mapText(value as Readonly<Record<string, unknown>>, element)
+      : field.list
+        ? (value) => listText(value as readonly unknown[], element)
         : element;
-    return { name: field.name, write, isEmpty: emptinessOf(field), empty: this.#emptyOf(type, field) };
+    return {
+      name: field.name,
+      label: `${JSON.stringify(field.name)}:`,
+      write,
+      isEmpty: emptinessOf(field),
+      empty: this.#emptyOf(type, field),
+    };
+  }
+
+  #scalar({ scalar }: FieldSchema): Write {
+    return scalar === 'json' || scalar === 'rawExtension' ? (value) => this.#freeForm(value) : scalarText;
+  }
+
+  #freeForm(value: unknown): string {
+    if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return plainText(value);
+    let text = this.#freeForms.get(value);
+    if (text === undefined) {
+      text = plainText(value);
+      this.#freeForms.set(value, text);
+    }
+    return text;
   }
 
   /** Omission by Go's rules; the list of a list kind is never null. */
-  #emptyOf(type: TypeSchema, field: FieldSchema): (() => unknown) | undefined {
+  #emptyOf(type: TypeSchema, field: FieldSchema): (() => string) | undefined {
     const { ref } = field;
     const isStruct = !field.pointer && !field.list && !field.map && field.scalar !== 'bytes' && !ref?.jsonList;
-    if (isStruct && ref && !ref.jsonOneOf)
-      return field.omit === 'zero' || field.omit === 'both' ? undefined : () => this.#struct(ref, {});
-    if (isStruct && structScalars.has(field.scalar ?? '')) {
-      return field.omit === 'zero' || field.omit === 'both' ? undefined : () => zeroText[field.scalar!] ?? null;
-    }
+    const isOmitted = field.omit === 'zero' || field.omit === 'both';
+    if (isStruct && ref && !ref.jsonOneOf) return isOmitted ? undefined : () => this.#struct(ref, {});
+    const zero = plainText(zeroValues[field.scalar!] ?? null);
+    if (isStruct && structScalars.has(field.scalar ?? '')) return isOmitted ? undefined : () => zero;
     if (field.omit !== 'never') return undefined;
-    if (isStruct && !ref) return () => zeroText[field.scalar!] ?? null;
+    if (isStruct && !ref) return () => zero;
     if (field.list && field.name === 'items' && type.byName.get('metadata')?.ref?.id === 'meta/v1.ListMeta')
-      return () => [];
-    return () => null;
+      return () => '[]';
+    return () => 'null';
   }
 
   #oneOf(type: TypeSchema): Write {
     const members = type.jsonOneOf!.map((name) => type.byName.get(name)!);
     const ref = members.find((member) => member.ref)!.ref!;
-    const write: Write = (value) => this.#struct(ref, value as Readonly<Record<string, unknown>>);
-    return (value) => {
-      if (Array.isArray(value))
-        return value.map((item) => (typeof item === 'object' && item !== null ? write(item) : item));
-      return typeof value === 'object' && value !== null ? write(value) : value;
-    };
+    const write: Write = (value) =>
+      typeof value === 'object' && value !== null
+        ? this.#struct(ref, value as Record<string, unknown>)
+        : plainText(value);
+    return (value) => (Array.isArray(value) ? listText(value, write) : write(value));
   }
 }
 
@@ -112,7 +134,7 @@ const structScalars: ReadonlySet<string> = new Set([
   'json',
 ]);
 
-const zeroText: Readonly<Record<string, unknown>> = {
+const zeroValues: Readonly<Record<string, unknown>> = {
   string: '',
   bool: false,
   int32: 0,
@@ -138,7 +160,8 @@ function hasNoKeys(value: object): boolean {
   return true;
 }
 
-function writeMap(value: Readonly<Record<string, unknown>>, element: Write): unknown {
+/** Sorted as Go sorts: by the bytes of the keys, numbers among them no exception. */
+function mapText(value: Readonly<Record<string, unknown>>, element: Write): string {
   const keys = Object.keys(value);
   for (let i = 1; i < keys.length; i++) {
     if (keys[i - 1]! > keys[i]!) {
@@ -146,9 +169,39 @@ function writeMap(value: Readonly<Record<string, unknown>>, element: Write): unk
       break;
     }
   }
-  const result: Record<string, unknown> = {};
-  for (const key of keys) if (value[key] !== undefined) setOwn(result, key, element(value[key]));
-  return result;
+  let text = '';
+  for (const key of keys) {
+    const entry = value[key];
+    if (entry === undefined) continue;
+    text += `${text === '' ? '{' : ','}${stringText(key)}:${entry === null ? 'null' : element(entry)}`;
+  }
+  return text === '' ? '{}' : `${text}}`;
+}
+
+function listText(items: readonly unknown[], element: Write): string {
+  let text = '[';
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i];
+    if (i > 0) text += ',';
+    text += item === undefined || item === null ? 'null' : element(item);
+  }
+  return `${text}]`;
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'string') return stringText(value);
+  return typeof value === 'boolean' ? (value ? 'true' : 'false') : plainText(value);
+}
+
+/** Strings that JSON writes as they are, Go's escapes included: nearly all that objects hold. */
+const plainString = /^[ !#-%'-;=?-[\]-~]*$/;
+
+function stringText(value: string): string {
+  return plainString.test(value) ? `"${value}"` : plainText(value);
+}
+
+function plainText(value: unknown): string {
+  return goText(jsonText(value));
 }
 
 /** Go escapes these in every string, and they occur nowhere else in JSON. */

@@ -28,7 +28,7 @@ export class FieldWalk<F extends { readonly name: string }> {
     let given = 0;
     let last = -1;
     let inOrder = true;
-    for (const name of Object.keys(value)) {
+    for (const name in value) {
       const place = this.#byName.get(name);
       if (place === undefined) continue;
       if (place.always) given++;

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseQuantity, Quantity, QuantityError, quantityOf, quantityOfMilli } from './quantity.ts';
+import {
+  canonicalQuantity,
+  parseQuantity,
+  Quantity,
+  QuantityError,
+  quantityOf,
+  quantityOfMilli,
+  zeroQuantity,
+} from './quantity.ts';
 
 const canonical: readonly [text: string, printed: string][] = [
   ['0', '0'],
@@ -140,4 +148,21 @@ test('an amount has a whole number only if it was written without a fraction', (
   assert.equal(parseQuantity('1Gi').asInt64(), 1_073_741_824n);
   for (const text of ['1000m', '1.0', '1.5Gi', '9999999999999G'])
     assert.equal(parseQuantity(text).asInt64(), undefined);
+});
+
+test('short amounts are read at a glance as they are read at length', () => {
+  const suffixes = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+  for (const suffix of suffixes) {
+    for (let amount = 1; amount < 1000; amount++) {
+      const text = `${amount}${suffix}`;
+      // A leading zero keeps it from being read at a glance.
+      const long = parseQuantity(`0${text}`);
+      const short = parseQuantity(text);
+      assert.equal(short.compare(long), 0, text);
+      assert.equal(short.format, long.format, text);
+      // A sum does not remember how its parts were written.
+      assert.equal(canonicalQuantity(text), String(long.add(zeroQuantity)), text);
+      assert.equal(String(short), canonicalQuantity(text), text);
+    }
+  }
 });

@@ -85,7 +85,8 @@ export class Quantity {
 
   /** In units of 10^scale, rounded away from zero. */
   scaledValue(scale: number): bigint {
-    if (this.#scale >= scale) return this.#value * 10n ** BigInt(this.#scale - scale);
+    if (this.#scale === scale) return this.#value;
+    if (this.#scale > scale) return this.#value * 10n ** BigInt(this.#scale - scale);
     return divideAwayFromZero(this.#value, 10n ** BigInt(scale - this.#scale));
   }
 
@@ -181,6 +182,8 @@ export const zeroQuantity: Quantity = new Quantity(0n, 0, 'DecimalSI', '0');
 /** Throws `QuantityError`. */
 export function parseQuantity(text: string): Quantity {
   if (text === '0') return zeroQuantity;
+  const plain = plainQuantity.exec(text);
+  if (plain) return plainAmount(text, Number(plain[1]), plain[2]!);
   const parts = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*(?:[-+]?[0-9]*))$/.exec(text);
   if (text === '' || !parts) throw new QuantityError(quantityFormatMessage);
   const [, sign = '', integer = '', fraction = '', suffix = ''] = parts;
@@ -194,6 +197,15 @@ export function parseQuantity(text: string): Quantity {
   return isTidy({ integer, fraction, format, power, scale })
     ? new Quantity(value, scale, format, text)
     : fit(value, scale, format);
+}
+
+/** Amounts that are their own one spelling and whose number a double holds, as nearly all are: `2`, `100m`, `128Mi`. */
+const plainQuantity = /^([1-9][0-9]{0,2})([KMGT]i|[numkMGT]?)$/;
+
+function plainAmount(text: string, amount: number, suffix: string): Quantity {
+  const power = binarySuffixes.get(suffix);
+  if (power === undefined) return new Quantity(BigInt(amount), decimalSuffixes.get(suffix), 'DecimalSI', text);
+  return new Quantity(BigInt(amount * 2 ** power), 0, 'BinarySI', text);
 }
 
 /** Whether a text is a quantity. */
@@ -276,5 +288,5 @@ function removeFactors(value: bigint, factor: bigint, most: number): [bigint, nu
 
 /** The one spelling of an amount, as the API stores it. Throws `QuantityError`. Surrounding blanks are forgiven, as upstream does. */
 export function canonicalQuantity(text: string): string {
-  return parseQuantity(text.trim()).toString();
+  return plainQuantity.test(text) ? text : parseQuantity(text.trim()).toString();
 }

@@ -46,6 +46,25 @@ test('times have one spelling, and errors are those of Go', () => {
   assert.equal(message('2026-13-01T00:00:00Z'), 'parsing time "2026-13-01T00:00:00Z": month out of range');
 });
 
+test('what a quick look takes for canonical is what the long way makes of it', () => {
+  const digits = fc.integer({ min: 0, max: 39 }).map((n) => String(n).padStart(2, '0'));
+  const moments = fc
+    .tuple(fc.constantFrom('2024', '2026', '0001', '1900'), digits, digits, digits, digits, digits)
+    .map(([year, month, day, hour, minute, second]) => `${year}-${month}-${day}T${hour}:${minute}:${second}`);
+  fc.assert(
+    fc.property(moments, fc.integer({ min: 0, max: 999_999 }), (moment, fraction) => {
+      const atMs = time.parseTime(`${moment}Z`);
+      assert.equal(time.isCanonicalTime(`${moment}Z`), atMs !== undefined);
+      const text = `${moment}.${String(fraction).padStart(6, '0')}Z`;
+      // An offset of nothing is never canonical, so this goes the long way.
+      const long = text.replace('Z', '+00:00');
+      if (atMs === undefined) assert.throws(() => time.canonicalMicroTime(text));
+      else assert.equal(time.canonicalMicroTime(text), time.canonicalMicroTime(long));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 const durations: readonly [text: string, ms: number, printed: string][] = [
   ['0', 0, '0s'],
   ['5s', 5000, '5s'],

@@ -90,9 +90,20 @@ function trimFraction(seconds: number): string {
   return seconds.toFixed(9).replace(/\.?0+$/, '');
 }
 
+/** A moment of which no date is without: the days that only some months have need a closer look. */
+const plainTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{6})?Z$/;
+
+const timeLength = '2006-01-02T15:04:05Z'.length;
+const microTimeLength = '2006-01-02T15:04:05.000000Z'.length;
+
 /** Whether a text already is what `canonicalTime` would make of it: a quick look that most stored times pass. */
 export function isCanonicalTime(text: string): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) && parseTime(text) !== undefined;
+  return text.length === timeLength && (plainTime.test(text) || (text.endsWith('Z') && parseTime(text) !== undefined));
+}
+
+/** The same for `canonicalMicroTime`, but not of all days: false says nothing. */
+function isPlainMicroTime(text: string): boolean {
+  return text.length === microTimeLength && plainTime.test(text);
 }
 
 /** The one spelling of a `metav1.Time`. Throws with Go's words where the text is no time. */
@@ -104,10 +115,13 @@ export function canonicalTime(text: string): string {
 
 /** The one spelling of a `metav1.MicroTime`: digits beyond the microsecond are cut off. */
 export function canonicalMicroTime(text: string): string {
+  if (isPlainMicroTime(text)) return text;
+  // Far from 1970 a double has no room for microseconds, so the fraction is left out of the reckoning.
+  const [, fraction = ''] = /[.,](\d+)/.exec(text) ?? [];
   const atMs = parseTime(text);
   if (atMs === undefined) throw new Error(timeParseMessage(text, '2006-01-02T15:04:05.000000Z07:00'));
-  const micros = (/[.,](\d+)/.exec(text)?.[1] ?? '').slice(0, 6).padEnd(6, '0');
-  return `${formatTime(atMs).slice(0, 19)}.${micros}Z`;
+  const second = fraction === '' ? atMs : parseTime(text.replace(/[.,]\d+/, ''))!;
+  return `${formatTime(second).slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }
 
 /** Go names the first part of the layout that did not fit: `cannot parse "x" as "2006"`. */

@@ -3,9 +3,9 @@
  * stack and told as an internal error without one.
  */
 import { quote } from '../apimachinery/go-text.ts';
-import { internalError, messageOf, StatusError } from '../apimachinery/status.ts';
+import { internalError, messageOf, StatusError, statusError } from '../apimachinery/status.ts';
 import type { Log } from '../base/log.ts';
-import { StoreClosedError } from '../storage/store.ts';
+import { BackendError, StoreClosedError } from '../storage/store.ts';
 import { withoutHtml } from './authorization/forbidden.ts';
 import { textResponse } from './pages.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
@@ -44,5 +44,7 @@ function asStatus(
     const stack = error instanceof Error ? error.stack : undefined;
     log.error('a request failed unexpectedly', { method, path, error: messageOf(error), stack });
   }
+  // As upstream: what the store says of itself is no error of this server's, and has no reason.
+  if (error instanceof BackendError) return statusError({ code: 500, reason: '', message: error.message });
   return internalError(messageOf(error), { cause: error });
 }

@@ -9,6 +9,7 @@ import { genericServerResponse, type Status, StatusError } from '../apimachinery
 import type { Clock } from '../base/clock.ts';
 import { deepFreeze } from '../base/deep-freeze.ts';
 import type { Transport, TransportRequest } from '../client/client.ts';
+import { partsOf } from './encoding/list-encoding.ts';
 import { objectMediaType } from './encoding/media-types.ts';
 import { copyObject } from './registry/managed-fields.ts';
 import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchSource } from './request.ts';
@@ -141,7 +142,7 @@ async function contentOf({ method }: TransportRequest, { status, headers, body }
   if (body.kind === 'none') return undefined;
   const chunks: Uint8Array[] = [];
   if (body.kind === 'bytes') chunks.push(...body.chunks);
-  else if (body.kind === 'stream') for await (const chunk of body.chunks) chunks.push(chunk);
+  else if (body.kind === 'stream') for await (const chunk of body.chunks) chunks.push(...partsOf(chunk));
   const text = Buffer.concat(chunks).toString('utf8');
   if (status >= 400)
     throw genericServerResponse({ code: status, method, serverMessage: text.trim(), unexpected: true });

@@ -6,6 +6,7 @@ export {
   type ApiServer,
   type ApiServerOptions,
   type ApiStore,
+  type BytesStore,
   createApiServer,
   type Security,
 } from './server.ts';

@@ -6,7 +6,7 @@ import { badRequest, timeout } from '../apimachinery/status.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
 import { Deadlines } from './deadlines.ts';
-import type { ApiRequest, ApiResponse } from './request.ts';
+import type { ApiRequest, ApiResponse, Chunk } from './request.ts';
 
 export const defaultRequestTimeoutMs = 60_000;
 /** A request waits in line for this part of its time, and never longer than a minute. */
@@ -81,7 +81,7 @@ export class RequestTime {
    * The same chunks; `release` is called, more than once maybe, when they have been taken, when the client has gone, and at the latest
    * when a request's time is up, so that readers who do not read keep nobody out.
    */
-  held(chunks: AsyncIterable<Uint8Array>, { signal }: ApiRequest, release: () => void): AsyncIterable<Uint8Array> {
+  held(chunks: AsyncIterable<Chunk>, { signal }: ApiRequest, release: () => void): AsyncIterable<Chunk> {
     const met = this.#deadlines.add(release);
     const end = () => {
       met();
@@ -103,7 +103,7 @@ export class RequestTime {
   }
 }
 
-async function* untilEnd(chunks: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array, void> {
+async function* untilEnd(chunks: AsyncIterable<Chunk>, end: () => void): AsyncGenerator<Chunk, void> {
   try {
     yield* chunks;
   } finally {

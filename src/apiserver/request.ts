@@ -88,7 +88,7 @@ export type ResponseBody =
   /** `live`: each chunk leaves as it comes, and nothing is compressed on the way (logs that are followed, answers of backends). */
   | {
       readonly kind: 'stream';
-      readonly chunks: AsyncIterable<Uint8Array>;
+      readonly chunks: AsyncIterable<Chunk>;
       readonly live?: boolean | undefined;
       readonly object?: (() => unknown) | undefined;
     }
@@ -96,6 +96,12 @@ export type ResponseBody =
   | { readonly kind: 'watch'; readonly events: WatchSource }
   /** The connection was taken over (upgrade); nothing more to send. */
   | { readonly kind: 'taken' };
+
+/**
+ * Bytes of a stream that leave together: in one piece, or in parts that follow each other. A long list consists of cached parts, and
+ * joining them would make as many bytes again, which the garbage collector of a full server takes for a reason to run.
+ */
+export type Chunk = Uint8Array | readonly Uint8Array[];
 
 /** One event of a watch; `encoded()` gives the JSON line shared by all watchers of the same version and media type. */
 export interface WatchFrame {

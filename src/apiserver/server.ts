@@ -19,7 +19,7 @@ import { AdmissionChain } from './admission/chain.ts';
 import type { Auditor } from './audit/auditor.ts';
 import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import { Compaction } from './compaction.ts';
+import { Compaction, type HistoryRetention } from './compaction.ts';
 import type { ComponentCheck } from './component-statuses.ts';
 import { ServerDocuments } from './documents.ts';
 import { YamlThread } from './encoding/yaml-thread.ts';
@@ -45,17 +45,32 @@ import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
 import { builtinOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
-import { jsonForm, objectForm } from './watch-cache/object-form.ts';
+import { type ObjectForm, objectForm, type StoredMediaType } from './watch-cache/object-form.ts';
 
-/** What the server keeps objects in: as they are, in memory; or as canonical JSON. */
-export type ApiStore =
-  | { readonly kind: 'objects'; readonly store: Store<KubeObject> }
-  | {
-      readonly kind: 'bytes';
-      readonly store: Store<Uint8Array>;
-      /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
-      readonly isStale?: ((key: string) => boolean) | undefined;
-    };
+/** What the server keeps objects in: as they are, in memory; or as bytes. */
+export type ApiStore = { readonly kind: 'objects'; readonly store: Store<KubeObject> } | BytesStore;
+
+export interface BytesStore {
+  readonly kind: 'bytes';
+  readonly store: Store<Uint8Array>;
+  /** Whether the value of a key should be written anew by the next update, even by one that changes nothing. */
+  readonly isStale?: ((key: string) => boolean) | undefined;
+  /** How new values are written; what is there is read in either form. Default: JSON. */
+  readonly mediaType?: StoredMediaType | undefined;
+  /**
+   * Others write into it too, of other releases perhaps: nothing there is taken to be in this release's form, and they also see to
+   * its compaction.
+   */
+  readonly shared?: boolean | undefined;
+  /** What the health checks ask; default: whether the store is open. */
+  readonly checks?: StoreChecks | undefined;
+}
+
+/** Reject when something is wrong. */
+export interface StoreChecks {
+  healthy(): Promise<void>;
+  ready(): Promise<void>;
+}
 
 /** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
 export interface Security {
@@ -86,6 +101,8 @@ export interface ApiServerOptions {
   readonly eventTtlSeconds?: number | undefined;
   /** How often history is compacted; 0: never. Default 5 minutes. */
   readonly compactionIntervalMs?: number | undefined;
+  /** How much of the store's history is kept beyond one such interval. */
+  readonly history?: HistoryRetention | undefined;
   /** Absent: nothing is audited. Its owner's to close, after the server. */
   readonly auditor?: Auditor | undefined;
   /** What `componentstatuses` tells besides the store. */
@@ -141,6 +158,8 @@ class Server implements ApiServer {
   readonly #pipeline: (request: ApiRequest) => Promise<ApiResponse>;
   readonly #environment: Environment;
   readonly #handlers: Map<string, Handler>;
+  readonly #dispatch: Handler;
+  readonly #statistics: Pick<MetricsSource, 'requests' | 'admission' | 'identity'>;
   readonly #paths = new Map<string, Handler>();
   readonly #index: Handler;
   readonly #health: HealthChecks;
@@ -153,29 +172,37 @@ class Server implements ApiServer {
   readonly #furtherMetrics: (() => string)[] = [];
   #flowControl: FlowControl;
   #remoteApis: RemoteApis | undefined;
+  /** Of a store of bytes, from the start on. */
+  #byteForm: ObjectForm<Uint8Array> | undefined;
   readonly #starting: Promise<void>;
   readonly #stopping = new AbortController();
   #trustedAfter = Number.POSITIVE_INFINITY;
   #started = false;
 
   constructor(options: ApiServerOptions) {
-    const { store: apiStore, clock, log = silentLog } = options;
+    const { store: apiStore, clock, log = silentLog, random = systemRandom, serverAddress = '' } = options;
     this.clock = clock;
     this.log = log;
     this.resources = new ServedResources(options.resources);
     const loopback = this.client(loopbackUser);
     // The security's parts may call the server through the loopback client only after this constructor has returned.
-    const security = options.security?.(loopback, this.resources) ?? {};
-    const authorizer = security.authorizer ?? allowAll;
-    const admission = security.admission ?? new AdmissionChain([]);
-    const admissionStatistics = new AdmissionStatistics();
-    admission.meter = { clock, statistics: admissionStatistics };
-    const random = options.random ?? systemRandom;
+    const {
+      authorizer = allowAll,
+      admission = new AdmissionChain([]),
+      ...security
+    } = options.security?.(loopback, this.resources) ?? {};
+    this.#statistics = {
+      requests: new RequestStatistics(clock),
+      admission: new AdmissionStatistics(),
+      identity: options.identity ?? new IdentityStatistics(),
+    };
+    admission.meter = { clock, statistics: this.#statistics.admission };
     this.#time = new RequestTime(clock, options.requestTimeoutMs);
     this.#shutdown = new Shutdown(clock);
     this.#yamlThread = new YamlThread(clock);
     this.#watchLifetimes = new WatchLifetimes({ clock, random, minimumSeconds: options.minRequestTimeoutSeconds });
-    this.#environment = environmentOf(apiStore, {
+    const byteForm = () => this.#byteForm!;
+    this.#environment = environmentOf(apiStore, byteForm, {
       resources: this.resources,
       clock,
       log,
@@ -187,99 +214,108 @@ class Server implements ApiServer {
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
     });
-    const storeOpen = async () => void (await apiStore.store.size());
-    this.#handlers = new Map<string, Handler>([
-      [
-        '/v1/bindings',
-        onFirstCall(async () => {
-          const { bindingsHandler } = await import('./subresources/bindings.ts');
-          return bindingsHandler((request, info) => dispatch(request, info));
-        }),
-      ],
-      [
-        '/v1/componentstatuses',
-        onFirstCall(async () => {
-          const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
-          const checks = [...(options.components ?? []), failingCheck('etcd-0', storeOpen)];
-          return componentStatusesHandler({ checks, clock });
-        }),
-      ],
-      ...(security.handlers ?? []),
-    ]);
     this.#flowControl = inFlightControl(options.inFlight);
-    const statistics = new RequestStatistics(clock);
-    const { identity = new IdentityStatistics() } = options;
-    const dispatch: Handler = createDispatcher({
+    const checks = checksOf(apiStore);
+    this.#handlers = new Map([...this.#ownHandlers(options, checks), ...(security.handlers ?? [])]);
+    this.#dispatch = createDispatcher({
       resources: this.resources,
       environment: this.#environment,
       handlers: this.#handlers,
       operations: builtinOperations,
     });
-    this.#pipeline = createPipeline({
-      log,
-      resources: this.resources,
-      flowControl: () => this.#flowControl,
-      observer: statistics,
-      time: this.#time,
-      shutdown: this.#shutdown,
-      yamlThread: this.#yamlThread,
-      authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
-      authorizer: () => authorizer,
-      impersonate: onFirstCall(async () => {
-        const { Impersonation } = await import('./authentication/impersonation.ts');
-        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
-        const statistics = identity.impersonation;
-        const impersonation = new Impersonation({ authorizer: () => authorizer, clock, statistics, constrained });
-        return (request, info, user) => impersonation.of(request, info, user);
-      }),
-      identity,
-      auditor: options.auditor,
-      clock,
-      random: options.random ?? systemRandom,
-      remoteHandler: (path) => this.#remoteApis?.handler(path),
-      resourceHandler: async (request, info) => {
-        if (!this.#started) await this.#starting;
-        return dispatch(request, info);
-      },
-      pathHandler: (path) => this.#pathHandler(path),
-    });
-    const { serverAddress = '' } = options;
+    this.#pipeline = this.#createPipeline(options, { ...security, authorizer });
     this.#documents = new ServerDocuments({
       resources: this.resources,
       clock,
       serverAddress,
       remoteApis: () => this.#remoteApis,
     });
-    this.#compaction = new Compaction({ store: apiStore.store, clock, log, intervalMs: options.compactionIntervalMs });
-    this.#health = new HealthChecks({
-      ready: () => this.ready(),
-      storeOpen,
-    });
+    const intervalMs = apiStore.kind === 'bytes' && apiStore.shared ? 0 : options.compactionIntervalMs;
+    this.#compaction = new Compaction({ ...options.history, store: apiStore.store, clock, log, intervalMs });
+    this.#health = new HealthChecks({ ready: () => this.ready(), store: checks });
+    this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
+    this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
-    this.#index = onFirstCall(async () => {
+    this.#paths.set('/metrics', this.#metricsHandler(apiStore));
+    this.#starting = this.#start(apiStore);
+    // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
+    this.#starting.catch(() => {});
+  }
+
+  /** Of resources that are stored nowhere. */
+  #ownHandlers(options: ApiServerOptions, store: StoreChecks): [path: string, Handler][] {
+    const bindings = onFirstCall(async () => {
+      const { bindingsHandler } = await import('./subresources/bindings.ts');
+      return bindingsHandler((request, info) => this.#dispatch(request, info));
+    });
+    const componentStatuses = onFirstCall(async () => {
+      const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');
+      const checks = [...(options.components ?? []), failingCheck('etcd-0', () => store.healthy())];
+      return componentStatusesHandler({ checks, clock: this.clock });
+    });
+    return [
+      ['/v1/bindings', bindings],
+      ['/v1/componentstatuses', componentStatuses],
+    ];
+  }
+
+  #createPipeline(options: ApiServerOptions, security: Security & { readonly authorizer: Authorizer }) {
+    const { clock, log, resources } = this;
+    const { identity, requests } = this.#statistics;
+    const authorizer = () => security.authorizer;
+    return createPipeline({
+      log,
+      resources,
+      flowControl: () => this.#flowControl,
+      observer: requests,
+      time: this.#time,
+      shutdown: this.#shutdown,
+      yamlThread: this.#yamlThread,
+      authenticate: (request) => security.authenticate?.(request) ?? Promise.resolve(anonymous),
+      authorizer,
+      impersonate: onFirstCall(async () => {
+        const { Impersonation } = await import('./authentication/impersonation.ts');
+        const constrained = options.resources?.featureGates?.ConstrainedImpersonation ?? true;
+        const impersonation = new Impersonation({
+          authorizer,
+          clock,
+          statistics: identity.impersonation,
+          constrained,
+        });
+        return (request, info, user) => impersonation.of(request, info, user);
+      }),
+      identity,
+      auditor: options.auditor,
+      clock,
+      random: this.#environment.random,
+      remoteHandler: (path) => this.#remoteApis?.handler(path),
+      resourceHandler: async (request, info) => {
+        if (!this.#started) await this.#starting;
+        return this.#dispatch(request, info);
+      },
+      pathHandler: (path) => this.#pathHandler(path),
+    });
+  }
+
+  #indexHandler(): Handler {
+    return onFirstCall(async () => {
       const { pathIndexHandler } = await import('./path-index.ts');
       const registered = () => this.#paths.keys();
       return pathIndexHandler({ resources: this.resources, registered, healthChecks: () => this.#health.paths() });
     });
-    this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
+  }
+
+  #metricsHandler({ store }: ApiStore): Handler {
     const metrics: MetricsSource = {
-      requests: statistics,
-      admission: admissionStatistics,
-      identity,
+      ...this.#statistics,
       health: this.#health.statistics,
       resources: this.resources,
       flowControl: () => this.#flowControl,
       storages: () => this.#environment.storages(),
-      storeBytes: () => apiStore.store.size(),
+      storeBytes: () => store.size(),
       further: () => this.#furtherMetrics.map((families) => families()),
     };
-    this.#paths.set(
-      '/metrics',
-      onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics)),
-    );
-    this.#starting = this.#start(apiStore);
-    // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
-    this.#starting.catch(() => {});
+    return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));
   }
 
   handle(request: ApiRequest): Promise<ApiResponse> {
@@ -343,7 +379,12 @@ class Server implements ApiServer {
   }
 
   async #start(apiStore: ApiStore): Promise<void> {
-    this.#trustedAfter = apiStore.kind === 'objects' ? 0 : await trustStored(apiStore.store);
+    if (apiStore.kind === 'objects') this.#trustedAfter = 0;
+    else {
+      const { formOf } = await withOwnImports(() => import('./watch-cache/byte-forms.ts'));
+      this.#byteForm = formOf(apiStore.mediaType);
+      if (!apiStore.shared) this.#trustedAfter = await trustStored(apiStore.store);
+    }
     this.#started = true;
     const isDefined = new Promise<void>((resolve) => this.#environment.onFirst(definitionsPrefix, resolve));
     const { entries } = await apiStore.store.range({
@@ -388,12 +429,22 @@ class Server implements ApiServer {
   }
 }
 
+function checksOf(apiStore: ApiStore): StoreChecks {
+  const open = async () => void (await apiStore.store.size());
+  return (apiStore.kind === 'bytes' && apiStore.checks) || { healthy: open, ready: open };
+}
+
 const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
 type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
 
-function environmentOf(apiStore: ApiStore, settings: EnvironmentSettings): Environment {
-  return apiStore.kind === 'objects'
-    ? createEnvironment({ ...settings, store: apiStore.store, form: objectForm })
-    : createEnvironment({ ...settings, store: apiStore.store, form: jsonForm, isStale: apiStore.isStale });
+function environmentOf(
+  apiStore: ApiStore,
+  byteForm: () => ObjectForm<Uint8Array>,
+  settings: EnvironmentSettings,
+): Environment {
+  if (apiStore.kind === 'objects')
+    return createEnvironment({ ...settings, store: apiStore.store, form: () => objectForm });
+  const { store, isStale } = apiStore;
+  return createEnvironment({ ...settings, store, form: byteForm, isStale });
 }

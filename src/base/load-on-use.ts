@@ -3,14 +3,16 @@
  * need costs it nothing. Node.js loads each file once.
  */
 import { createRequire } from 'node:module';
+import { ownExtension } from './own-imports.ts';
 
-/** Of the folder that `moduleUrl` (`import.meta.url`) is in: what `file` there exports as `name`. */
+/**
+ * Of the folder that `moduleUrl` (`import.meta.url`) is in: what `file` there exports as `name`. The caller writes each such path as one text,
+ * `'core/v1/pod.ts'`: by it the build finds what may be loaded.
+ */
 export function loaderFrom(moduleUrl: string): <T>(file: string, name: string) => T {
   const require = createRequire(moduleUrl);
-  /** Of the files as they lie here: `.ts`, or `.js` once compiled. */
-  const extension = moduleUrl.slice(moduleUrl.lastIndexOf('.'));
   return <T>(file: string, name: string): T => {
-    const module = require(`./${file.replace(/\.ts$/, extension)}`) as Readonly<Record<string, T>>;
+    const module = require(`./${file.replace(/\.ts$/, ownExtension)}`) as Readonly<Record<string, T>>;
     return module[name]!;
   };
 }

@@ -7,15 +7,16 @@ import { registerHooks } from 'node:module';
 
 /** The folder of all sources, as a URL; ends with a slash. */
 const root = new URL('..', import.meta.url).href;
-const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-const format = extension === '.ts' ? 'module-typescript' : 'module';
+/** Of the files of this package: `.ts` as written, `.js` once built. */
+export const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+const format = ownExtension === '.ts' ? 'module-typescript' : 'module';
 
 /** Awaits `load`, typically a dynamic import of much. */
 export async function withOwnImports<T>(load: () => Promise<T>): Promise<T> {
   const hooks = registerHooks({
     resolve(specifier, context, nextResolve) {
       const { parentURL } = context;
-      const isOwn = specifier.startsWith('.') && specifier.endsWith(extension) && parentURL?.startsWith(root);
+      const isOwn = specifier.startsWith('.') && specifier.endsWith(ownExtension) && parentURL?.startsWith(root);
       if (!isOwn) return nextResolve(specifier, context);
       return { url: new URL(specifier, parentURL).href, format, shortCircuit: true };
     },

@@ -84,10 +84,11 @@ export class SortedMap<V> {
     let slot = leaf ? lowerBound(leaf.keys, start) : 0;
     for (; leaf; leaf = this.#leaves[++index], slot = 0) {
       const { keys, values } = leaf;
-      for (; slot < keys.length; slot++) {
-        const key = keys[slot]!;
-        if (key >= end || visit(values[slot]!, key) === false) return;
-      }
+      // Comparing each key with the end would take longer than all else.
+      const isLast = keys.at(-1)! >= end;
+      const stop = isLast ? lowerBound(keys, end) : keys.length;
+      for (; slot < stop; slot++) if (visit(values[slot]!, keys[slot]!) === false) return;
+      if (isLast) return;
     }
   }
 

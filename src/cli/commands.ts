@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
 import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
+import { addMigrate, addSnapshot } from './store-commands.ts';
 import { clusterTable, imageTable } from './tables.ts';
 
 interface DataDirOption {
@@ -43,6 +44,8 @@ function commands(exit: Exit): Command {
   addStatus(program, exit);
   addImage(program);
   addSim(program, exit);
+  addSnapshot(program, { addDataDir, folder, print });
+  addMigrate(program, { print });
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')

@@ -2,11 +2,15 @@
  * `coracle`: one of its own verbs, or a component under its upstream name with its upstream flags. Problems that a person can solve are
  * told in two lines; anything else is a bug and shows its stack.
  */
-import { withOwnImports } from '../base/own-imports.ts';
+import { enableCompileCache } from 'node:module';
+import { ownExtension, withOwnImports } from '../base/own-imports.ts';
 import { CommandError } from '../cluster/command-error.ts';
 
 const components = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'];
 
+// The code of a start is kept compiled, and stacks name the sources: as the launcher in the repository sees to.
+enableCompileCache();
+if (ownExtension === '.js') process.setSourceMapsEnabled(true);
 // Whatever still waits for something (a timer, an idle connection) must not keep a finished command.
 process.exit(await withOwnImports(() => run(process.argv.slice(2))));
 

@@ -50,7 +50,7 @@ export function imageTable(images: readonly ListedImage[]): string {
   return columns([['IMAGE', 'ID', 'SIZE'], ...rows]);
 }
 
-function size(bytes: number): string {
+export function size(bytes: number): string {
   if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)}kB`;
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)}MB` : `${(bytes / 1e9).toFixed(2)}GB`;
 }

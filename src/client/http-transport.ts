@@ -257,9 +257,9 @@ async function* readChunks(
   on: { heard(): void; translate(error: unknown): unknown },
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of chunksOf(stream)) {
       on.heard();
-      yield chunk as Buffer;
+      yield chunk;
     }
     // An abort closes the stream without an error of its own.
     if (stream.rstCode !== 0) throw new Error(`stream closed with code ${stream.rstCode}`);
@@ -267,6 +267,34 @@ async function* readChunks(
     throw on.translate(error);
   } finally {
     if (!stream.closed) stream.close(cancelCode);
+  }
+}
+
+/**
+ * A stream of HTTP/2 counts as closed as soon as its last frame is there, though nobody has read it yet. Node's own iterator takes
+ * that for a stream that broke off; this one reads what is there first.
+ */
+async function* chunksOf(stream: ClientHttp2Stream): AsyncGenerator<Buffer, void, undefined> {
+  let failure: Error | undefined;
+  let wake = () => {};
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake();
+  };
+  stream.on('readable', () => wake());
+  stream.once('end', () => wake());
+  stream.once('error', fail);
+  stream.once('close', () => fail(Object.assign(new Error('stream closed'), { code: 'ECONNRESET' })));
+  for (;;) {
+    const chunk = stream.read() as Buffer | null;
+    if (chunk !== null) yield chunk;
+    else if (stream.readableEnded) return;
+    else if (stream.destroyed) throw failure ?? stream.errored ?? new Error('stream closed');
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
   }
 }
 

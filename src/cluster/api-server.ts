@@ -12,12 +12,14 @@ import { type AuthenticationOptions, createAuthentication } from '../apiserver/a
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../apiserver/authorization/authorization.ts';
 import { type Bootstrap, startBootstrap } from '../apiserver/bootstrap/bootstrap.ts';
 import type { ClientTrust } from '../apiserver/bootstrap/system-objects.ts';
+import type { HistoryRetention } from '../apiserver/compaction.ts';
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import { defaultInFlightLimits, type InFlightLimits } from '../apiserver/flow-control/in-flight.ts';
 import {
   type ApiServer,
   type ApiStore,
   createApiServer,
+  type HttpServerOptions,
   type ListeningServer,
   loopbackUser,
   startHttpServer,
@@ -28,10 +30,10 @@ import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
 import type { TokenRequestOptions } from '../apiserver/reviews/token-request.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
-import type { ServiceAllocator } from '../apiserver/services/service-allocator.ts';
+import type { ServiceAllocator, ServiceAllocatorOptions } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
 import type { ShutdownSettings } from '../apiserver/shutdown.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -40,6 +42,7 @@ import type { TokenSigner } from '../pki/token-signer.ts';
 import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
 import { hostPort } from '../serving/dial.ts';
+import type { SharedRecords } from './shared-records.ts';
 
 export interface ApiServerTrust {
   /** PEM of the authority that client certificates come from. */
@@ -98,20 +101,32 @@ export interface ComposedApiServerOptions {
   readonly minRequestTimeoutSeconds?: number | undefined;
   /** `--goaway-chance`: of an HTTP/2 connection to be ended with an answer, so that clients spread over servers. */
   readonly goawayChance?: number | undefined;
+  readonly tls?: HttpServerOptions['tls'];
+  /** Directives of the header of that name, which answers then have. */
+  readonly strictTransportSecurity?: readonly string[] | undefined;
   readonly shutdown?: Partial<ShutdownSettings> | undefined;
   /** `--profiling`; default true. */
   readonly profiling?: boolean | undefined;
   /** What `/flagz` shows. */
   readonly flags?: ReadonlyMap<string, unknown> | undefined;
   readonly eventTtlSeconds?: number | undefined;
+  /** `--etcd-compaction-interval`; default 5 minutes. */
+  readonly compactionIntervalMs?: number | undefined;
+  readonly history?: HistoryRetention | undefined;
   /** How kubelets are called: with which certificate, and what theirs must be. */
   readonly kubelet?: KubeletClientOptions | undefined;
   /** How long after the server is ready its less urgent objects come; default: at once. */
   readonly headStartMs?: number | undefined;
   /** Name in the identity Lease; absent: no such Lease. */
   readonly hostname?: string | undefined;
+  /** `--endpoint-reconciler-type`: whether servers that share a store name each other in the Service `kubernetes`. Default `lease`. */
+  readonly endpointReconciler?: 'lease' | 'none' | undefined;
+  /** `--kubernetes-service-node-port`; default none. */
+  readonly kubernetesNodePort?: number | undefined;
   /** How servers behind this one are reached. */
   readonly aggregation?: Pick<AggregationOptions, 'routing' | 'credentials' | 'rejectRedirects'> | undefined;
+  /** Tell what nodes and Pods use, from the kubelets' own figures (`metrics.k8s.io`); default: only servers behind this one do. */
+  readonly resourceMetrics?: boolean | undefined;
   /** What `kubectl get componentstatuses` shows besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
 }
@@ -134,7 +149,8 @@ const defaultDrainMs = 60_000;
 export async function startApiServer(options: ComposedApiServerOptions): Promise<ComposedApiServer> {
   const { clock, random, log, trust } = options;
   const stopping = new AbortController();
-  const server = compose(options, stopping.signal);
+  const shared = await sharedRecords(options);
+  const server = compose({ ...options, portRecords: shared?.nodePorts }, stopping.signal);
   const end = async () => {
     stopping.abort(new Error('the API server is stopping'));
     await server.close();
@@ -155,17 +171,22 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     service: {
       clusterIP: allocatorAddress,
       securePort: port,
-      ...(options.advertiseAddress ? { advertiseAddress: options.advertiseAddress } : {}),
+      nodePort: options.kubernetesNodePort,
+      advertiseAddress: options.endpointReconciler === 'none' ? undefined : options.advertiseAddress,
+      servers: shared?.servers,
     },
     serviceCidrs: options.serviceCidrs,
     settleAfterMs: options.headStartMs,
     trust: () => clientTrust(trust),
     ...(options.hostname ? { hostname: options.hostname } : {}),
   });
-  void bootstrap.settled.then(() => repairAddresses({ client: loopback, clock, random, log, signal: stopping.signal }));
+  const parts = { client: loopback, clock, random, log, signal: stopping.signal };
+  void bootstrap.settled.then(() => repairAddresses(parts));
+  if (shared) void bootstrap.settled.then(() => shared.repair(componentContext(parts)));
   const { drainMs = options.requestTimeoutMs ?? defaultDrainMs } = options.shutdown ?? {};
   const shutdown = { delayMs: 0, watchGraceMs: 0, sendRetryAfter: false, ...options.shutdown, drainMs };
   const close = async () => {
+    await leave(bootstrap, options);
     await server.shutDown(shutdown, () => http.stopListening());
     await end();
     await http.close();
@@ -182,6 +203,24 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
   return { server, http, loopback, port, bootstrap, close };
 }
 
+/** Undefined where this server is the only one over its store. */
+async function sharedRecords(options: ComposedApiServerOptions): Promise<SharedRecords | undefined> {
+  const { store, endpointReconciler = 'lease', advertiseAddress, nodePortRange } = options;
+  if (store.kind === 'objects' || !store.shared) return undefined;
+  const { recordsOver } = await import('./shared-records.ts');
+  const address = endpointReconciler === 'lease' ? advertiseAddress : undefined;
+  return recordsOver(store, { address, nodePortRange });
+}
+
+/** Twice as long as between two looks at the endpoints, as upstream: a store that does not answer must not hold a server up. */
+const leavingMs = 20_000;
+
+async function leave(bootstrap: Bootstrap, { clock, log }: ComposedApiServerOptions): Promise<void> {
+  await withTimeout(clock, bootstrap.leave(), leavingMs, () => new Error('timed out')).catch((error: unknown) =>
+    log.warn('unable to remove this server from the kubernetes service', { error: String(error) }),
+  );
+}
+
 /** Later than the start: there is nothing to mend in a server's first moments. Never rejects. */
 async function repairAddresses(parts: Parameters<typeof componentContext>[0]): Promise<void> {
   if (parts.signal.aborted) return;
@@ -196,7 +235,8 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   const { clock, log, trust } = options;
   await server.ready();
   return startHttpServer({
-    handle: (request) => server.handle(request),
+    handle: withStrictTransport(server, options.strictTransportSecurity ?? []),
+    tls: options.tls,
     listen: options.listen,
     certificate: trust.serving.certificatePem,
     key: trust.serving.keyPem,
@@ -206,6 +246,15 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
     bodyTimeoutMs: options.requestTimeoutMs,
     goawayChance: options.goawayChance,
   });
+}
+
+function withStrictTransport(server: ApiServer, directives: readonly string[]): HttpServerOptions['handle'] {
+  if (directives.length === 0) return (request) => server.handle(request);
+  const header = { 'strict-transport-security': directives.join('; ') };
+  return async (request) => {
+    const response = await server.handle(request);
+    return { ...response, headers: { ...header, ...response.headers } };
+  };
 }
 
 type RunningOptions = ComposedApiServerOptions & {
@@ -243,7 +292,17 @@ async function aggregate(server: ApiServer, options: RunningOptions): Promise<vo
   const { runAggregation } = await import('../apiserver/aggregation/aggregation.ts');
   const context = componentContext({ client: server.client(loopbackUser), clock, random, log, signal });
   const { resources } = server;
-  const useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  let useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  if (options.resourceMetrics) {
+    const metrics = await import('../apiserver/resource-metrics/resource-metrics.ts');
+    const readPage = metrics.kubeletPages(context.client, options.kubelet);
+    const own = metrics.resourceMetricsApi({ ...context, readPage });
+    server.useRemoteApis(own);
+    metrics.registerResourceMetrics(context.client).catch((error: unknown) => {
+      if (!signal.aborted) log.error('the resource metrics are not registered', { error: String(error) });
+    });
+    useRemoteApis = (apis) => server.useRemoteApis(metrics.joinedApis(apis, own));
+  }
   await runAggregation(context, { ...aggregation, resources, useRemoteApis }).catch((error: unknown) => {
     if (!signal.aborted) log.error('APIServices are not looked after', { error: String(error) });
   });
@@ -267,7 +326,9 @@ async function startFlowControl(server: ApiServer, options: RunningOptions): Pro
 
 const defaultChain = chainOf(['Node', 'RBAC']);
 
-function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiServer {
+type Composition = ComposedApiServerOptions & Pick<ServiceAllocatorOptions, 'portRecords'>;
+
+function compose(options: Composition, signal: AbortSignal): ApiServer {
   const { clock, random, log, trust, identity = new IdentityStatistics() } = options;
   const { issuers, apiAudiences = issuers } = trust;
   const { authorizers: chain = () => defaultChain } = options;
@@ -284,6 +345,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
     requestTimeoutMs: options.requestTimeoutMs,
     minRequestTimeoutSeconds: options.minRequestTimeoutSeconds,
     eventTtlSeconds: options.eventTtlSeconds,
+    compactionIntervalMs: options.compactionIntervalMs,
+    history: options.history,
     hooks: (client) => new Map([['services', serviceHooks(allocatorOnce(client, options))]]),
     security: (client, resources) => {
       const informers = informerSet({ client, clock, random, log, signal });
@@ -320,15 +383,8 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
         admission: () => admission,
         tokenRequest: { client, random, signer: trust.tokens, apiAudiences, ...options.tokenRequests },
       });
-      const proxies = nodeProxyHandlers({
-        client,
-        clock,
-        random,
-        log,
-        kubelet: options.kubelet,
-        authorizer: () => authorizer,
-        admission: () => admission,
-      });
+      const toNodes = { client, clock, random, log, kubelet: options.kubelet };
+      const proxies = nodeProxyHandlers({ ...toNodes, authorizer: () => authorizer, admission: () => admission });
       return {
         authenticate: (request) => authentication.authenticate(request),
         authorizer,
@@ -339,12 +395,12 @@ function compose(options: ComposedApiServerOptions, signal: AbortSignal): ApiSer
   });
 }
 
-function allocatorOnce(client: Client, options: ComposedApiServerOptions): () => Promise<ServiceAllocator> {
-  const { random, log, serviceCidrs, nodePortRange } = options;
+function allocatorOnce(client: Client, options: Composition): () => Promise<ServiceAllocator> {
+  const { random, log, serviceCidrs, nodePortRange, portRecords } = options;
   let allocator: Promise<ServiceAllocator> | undefined;
   return () => {
     allocator ??= import('../apiserver/services/service-allocator.ts').then(
-      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange }),
+      (module) => new module.ServiceAllocator({ client, random, log, serviceCidrs, nodePortRange, portRecords }),
     );
     return allocator;
   };

@@ -83,8 +83,8 @@ for (const { name, flags, problem } of [
   },
   {
     name: 'a flag that the component reads and Coracle does not',
-    flags: { 'kube-apiserver': ['tls-min-version=VersionTLS13'] },
-    problem: /nothing would come of --tls-min-version here/,
+    flags: { 'kube-apiserver': ['tracing-config-file=/x'] },
+    problem: /nothing would come of --tracing-config-file here/,
   },
   {
     name: 'a controller that nobody knows',

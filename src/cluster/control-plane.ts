@@ -119,10 +119,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ...options.serviceCidrs.map(firstAddress),
     ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
-  const tokens = createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem });
-  // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
-  const legacyTokens = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
   const apiServer = await startApiServer({
+    resourceMetrics: true,
     ...options,
     ...options.apiServer,
     headStartMs,
@@ -131,17 +129,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     trust: {
       clientCaPem: pki.authority.certificatePem,
       serving: serving(),
-      tokens,
+      tokens: createTokenSigner({ clock, issuers: [serviceAccountIssuer, legacyIssuer], signingKeyPem }),
       issuers: [serviceAccountIssuer],
       requestHeader: { ...frontProxyHeaders, ca: () => pki.frontProxyAuthority().certificatePem },
     },
   });
   const { server } = apiServer;
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
-  const client = (name: string, groups: readonly string[] = []) =>
-    server.client({ name, groups: [...groups, authenticated] });
-  const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
-    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
       clock,
@@ -151,20 +145,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   );
   if (options.addons)
     components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
+  const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
+  const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
+    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
-      controllers: options.controllers ?? ['*'],
-      ...options.controllerManager,
-      headStartMs,
+      ...controllerManagerOptions(options, pki),
       contextFor: (account) => contextOfAccount(shared, client, account),
-      rootCA: pki.authority.certificatePem,
-      signLegacyToken: (claims) => legacyTokens.sign(claims),
-      certificateAuthority: pki.authority,
-      quotaEvaluator: () => import('../apiserver/admission/quota/usage.ts'),
-      nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
-      // One API server: nobody else can still be creating in a namespace that is going.
-      namespaceDeletionGraceMs: 0,
     });
   });
   if (options.scheduler !== false)
@@ -186,6 +174,27 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
 }
 
+/** A client of an authenticated user of this name. */
+type ClientOf = (name: string, groups?: readonly string[]) => Client;
+
+function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki): ControllerManagerOptions {
+  const signingKeyPem = pki.serviceAccountKeyPem;
+  // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
+  const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
+  return {
+    controllers: options.controllers ?? ['*'],
+    ...options.controllerManager,
+    headStartMs,
+    rootCA: pki.authority.certificatePem,
+    signLegacyToken: (claims) => legacyTokens.sign(claims),
+    certificateAuthority: pki.authority,
+    quotaEvaluator: () => import('../apiserver/admission/quota/usage.ts'),
+    nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
+    // One API server: nobody else can still be creating in a namespace that is going.
+    namespaceDeletionGraceMs: 0,
+  };
+}
+
 /** As whom the API server calls kubelets and other servers, and whom it believes there. */
 function backendsOf(pki: ClusterPki): Pick<ComposedApiServerOptions, 'kubelet' | 'aggregation'> {
   const credentials = ({ certificatePem: certificate, keyPem: key }: CertifiedKey) => ({ certificate, key });
@@ -201,11 +210,7 @@ function backendsOf(pki: ClusterPki): Pick<ComposedApiServerOptions, 'kubelet' |
 }
 
 /** A controller's own context: its service account's rights, the manager's informers. */
-function contextOfAccount(
-  shared: ComponentContext,
-  clientOf: (name: string, groups: readonly string[]) => Client,
-  account: string,
-): ComponentContext {
+function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account: string): ComponentContext {
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
   const client = clientOf(`system:serviceaccount:kube-system:${account}`, groups);
   const { clock, random, informers, signal } = shared;

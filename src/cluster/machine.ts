@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir, networkInterfaces, hostname as systemHostname } from 'node:os';
 import { join } from 'node:path';
+import { ownExtension } from '../base/own-imports.ts';
 import type { Machine } from './requirements.ts';
 
 export interface ThisMachine extends Machine {
@@ -24,7 +25,7 @@ export function thisMachine(): ThisMachine {
     xdgDataHome: env.XDG_DATA_HOME,
     nodeName: nodeNameOf(systemHostname()),
     environment: env,
-    self: [process.execPath, ...process.execArgv, join(import.meta.dirname, '../cli/main.ts')],
+    self: [process.execPath, ...process.execArgv, join(import.meta.dirname, `../cli/main${ownExtension}`)],
   };
 }
 

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { Closers } from '../base/closers.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { createHttpTransport, type HttpTransport, type TlsOptions } from '../client/http-transport.ts';
@@ -40,8 +41,8 @@ export interface RunningNode {
 export async function startNode(options: NodeProcessOptions): Promise<RunningNode> {
   const { config, clock, directory, log } = options;
   // Ended in reverse order: what runs first, what it runs on last.
-  const ending = new AsyncDisposableStack();
-  const close = () => ending.disposeAsync();
+  const ending = new Closers();
+  const close = () => ending.close();
   try {
     if (config.runtime !== 'simulated') ending.use(await claimNetwork(directory.root));
     const users = new NodeUsers(options);

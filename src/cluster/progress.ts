@@ -2,6 +2,7 @@
  * What `up` tells while it works, as events: the same whether they are printed at once or travel from a process in the background to
  * the one that started it.
  */
+import type { Clock } from '../base/clock.ts';
 import { CommandError } from './command-error.ts';
 
 export type ProgressEvent =
@@ -56,6 +57,21 @@ export function printProgress(output: ProgressOutput): Report {
         current = undefined;
     }
   };
+}
+
+/** Runs steps that tell how many of how many objects are done. */
+export function reportStep(report: Report, clock: Clock) {
+  return async <T>(step: string, work: (told: (done: number, all: number) => void) => Promise<T>): Promise<T> => {
+    const startedMs = clock.monotonic();
+    report({ kind: 'begin', step });
+    const result = await work((done, all) => report({ kind: 'note', text: `${count(done)} of ${count(all)} objects` }));
+    report({ kind: 'done', step, tookMs: clock.monotonic() - startedMs });
+    return result;
+  };
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
 }
 
 export function seconds(ms: number): string {

@@ -5,6 +5,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { Closers } from '../base/closers.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -49,6 +50,9 @@ export interface StartedCluster {
 
 const readyWithinMs = 120_000;
 
+/** How far back one can look where `--history-retention` says nothing. */
+const historyRetentionMs = 3_600_000;
+
 /**
  * Resolves once the node is Ready; rejects with a `CommandError` for what a person can do something about. An aborted `signal` ends
  * the wait and what has been started by then; its reason is the `Ending`.
@@ -84,7 +88,7 @@ class Cluster implements StartedCluster {
   readonly #options: UpOptions;
   readonly #surroundings: Surroundings;
   /** Ends in reverse order what has been started. */
-  readonly #started = new AsyncDisposableStack();
+  readonly #started = new Closers();
   #lock: DirectoryLock | undefined;
   #directory: DataDirectory | undefined;
   #adoptedRuntime = false;
@@ -123,7 +127,7 @@ class Cluster implements StartedCluster {
 
   async stop(ending: Ending | 'undo'): Promise<void> {
     try {
-      await this.#started.disposeAsync();
+      await this.#started.close();
       const tearDown = ending === 'everything' || (ending === 'undo' && !this.#adoptedRuntime);
       if (this.#directory && tearDown) await tearDownNode(this.#directory, this.#surroundings);
     } finally {
@@ -214,7 +218,10 @@ class Cluster implements StartedCluster {
       throw new CommandError(String(error.message), 'See the log in the data directory, or choose another --data-dir.');
     });
     this.#started.defer(() => store.close());
-    const apiStore = (await configured?.apiServer?.storeOver(store)) ?? ({ kind: 'bytes', store } as const);
+    const apiStore =
+      (await configured?.apiServer?.storeOver({ kind: 'bytes', store })) ?? ({ kind: 'bytes', store } as const);
+    const apiServer = configured?.apiServer?.options;
+    const { retentionMs = historyRetentionMs } = apiServer?.history ?? {};
     const { listen } = settings;
     const everywhere = listen.host === '0.0.0.0' || listen.host === '::';
     // Endpoints refuse loopback, and Pods could not reach it: the server listens on the machine's own address too.
@@ -232,7 +239,7 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
-      apiServer: configured?.apiServer?.options,
+      apiServer: { ...apiServer, history: { ...apiServer?.history, retentionMs } },
       controllerManager: configured?.controllerManager,
       schedulerOptions: configured?.scheduler,
     }).catch((error) => {
@@ -278,10 +285,7 @@ async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {
 
 function checkRights(settings: ClusterSettings, machine: ThisMachine): void {
   if (settings.runtime === 'simulated' || machine.isRoot) return;
-  throw new CommandError(
-    'a node that runs containers needs root.',
-    'Run it as root (sudo ./coracle up), or use --runtime simulated.',
-  );
+  throw new CommandError('a node that runs containers needs root.', 'Run it as root, or use --runtime simulated.');
 }
 
 function checkAddress(settings: ClusterSettings, nodeIp: string | undefined): void {

@@ -30,7 +30,7 @@ export function podInfoOf(pod: Pod): PodInfo {
   ];
   return {
     pod,
-    key: pod.metadata.uid ?? `${pod.metadata.namespace}/${pod.metadata.name}`,
+    key: podKeyOf(pod),
     requests: podRequests(pod, { useStatus: true }),
     scoredRequests: podRequests(pod, { useStatus: true, missingRequests: assumedRequests }),
     hostPorts: containers.flatMap((container) => container.ports ?? []).filter((port) => (port.hostPort ?? 0) > 0),
@@ -38,6 +38,10 @@ export function podInfoOf(pod: Pod): PodInfo {
     requiredAntiAffinity: affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
     hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
   };
+}
+
+export function podKeyOf({ metadata }: Pod): string {
+  return metadata.uid ?? `${metadata.namespace}/${metadata.name}`;
 }
 
 /** One Node and what is on it. */
@@ -94,6 +98,8 @@ export class ClusterState {
   /** Pods whose Node is not known (yet): they count as soon as it is. */
   readonly #waiting = new Map<string, Map<string, PodInfo>>();
   readonly #assumed = new Map<string, PodInfo>();
+  /** Pods that preemption makes room for, by Pod key, with the node that they wait for. */
+  readonly #nominated = new Map<string, { readonly info: PodInfo; readonly nodeName: string }>();
   #list: readonly NodeInfo[] | undefined;
   #withAffinity = 0;
 
@@ -140,6 +146,7 @@ export class ClusterState {
 
   removePod(key: string): void {
     this.#assumed.delete(key);
+    this.#nominated.delete(key);
     this.#unplace(key);
   }
 
@@ -158,8 +165,20 @@ export class ClusterState {
     if (this.#assumed.delete(key)) this.#unplace(key);
   }
 
+  /** The room that is made on the node is this Pod's: nobody of less importance may take it. Without a node: no longer. */
+  nominate(info: PodInfo, nodeName: string | undefined): void {
+    if (nodeName) this.#nominated.set(info.key, { info, nodeName });
+    else this.#nominated.delete(info.key);
+  }
+
+  nominatedOn(nodeName: string): readonly PodInfo[] {
+    if (this.#nominated.size === 0) return [];
+    return [...this.#nominated.values()].filter((one) => one.nodeName === nodeName).map(({ info }) => info);
+  }
+
   #place(info: PodInfo, nodeName: string): void {
     this.#unplace(info.key);
+    this.#nominated.delete(info.key);
     this.#places.set(info.key, nodeName);
     if (info.hasAffinity) this.#withAffinity++;
     const node = this.#nodes.get(nodeName);

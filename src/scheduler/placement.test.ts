@@ -334,3 +334,15 @@ test('preemption that cannot help says so in upstream words', () => {
     '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
   );
 });
+
+test('the room that is made for a Pod is not given to one of less importance', () => {
+  const state = cluster([node('a')]);
+  const awaited = pod({ priority: 10 }, undefined, { cpu: '2' });
+  state.nominate(podInfoOf(awaited), 'a');
+  assert.match(decide(pod({ priority: 1 }, undefined, { cpu: '1' }), state), /1 Insufficient cpu/);
+  assert.equal(decide(pod({ priority: 11 }, undefined, { cpu: '1' }), state), 'a');
+  assert.equal(decide(awaited, state), 'a');
+  assert.equal(state.node('a')?.pods.size, 0, 'trying changes nothing');
+  state.nominate(podInfoOf(awaited), undefined);
+  assert.equal(decide(pod({ priority: 1 }, undefined, { cpu: '1' }), state), 'a');
+});

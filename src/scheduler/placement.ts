@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Random } from '../base/random.ts';
-import type { ClusterState, NodeInfo } from './cluster-state.ts';
+import { type ClusterState, type NodeInfo, podKeyOf } from './cluster-state.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import {
   feasibleNodesEnough,
@@ -42,7 +42,9 @@ export function place(pod: Pod, state: ClusterState, profile: SchedulingProfile,
   });
   if (isRejection(prepared)) return failed(prepared, new Map());
   const nominated = context.nominatedNode ? state.node(context.nominatedNode) : undefined;
-  if (nominated && !filterNode(prepared, nominated)) return { node: nominated, prepared };
+  const objection = (node: NodeInfo) =>
+    filterNode(prepared, node) ?? objectionOfNominated({ pod, node, state, profile });
+  if (nominated && !objection(nominated)) return { node: nominated, prepared };
   const byNode = new Map<string, Rejection>();
   const feasible: NodeInfo[] = [];
   const candidates = candidateNodes(prepared, state);
@@ -50,7 +52,7 @@ export function place(pod: Pod, state: ClusterState, profile: SchedulingProfile,
   let looked = 0;
   for (; looked < candidates.length && feasible.length < enough; looked++) {
     const node = candidates[(context.startIndex + looked) % candidates.length]!;
-    const rejection = filterNode(prepared, node);
+    const rejection = objection(node);
     if (rejection) byNode.set(node.name, rejection);
     else feasible.push(node);
   }
@@ -81,6 +83,37 @@ export function filterNode(prepared: PreparedPod, node: NodeInfo): Rejection | u
     if (rejection) return rejection;
   }
   return undefined;
+}
+
+export interface Trial {
+  readonly pod: Pod;
+  readonly node: NodeInfo;
+  readonly state: ClusterState;
+  readonly profile: SchedulingProfile;
+}
+
+/**
+ * What stands against the node once those are there that preemption makes room for and that are no less important than this Pod. Who
+ * was told to make room must not find somebody else in it; but whether they will ever come is not sure, so the node must do without
+ * them too.
+ */
+export function objectionOfNominated({ pod, node, state, profile }: Trial): Rejection | undefined {
+  const key = podKeyOf(pod);
+  const awaited = state
+    .nominatedOn(node.name)
+    .filter((other) => other.key !== key && priorityOf(other.pod) >= priorityOf(pod));
+  if (awaited.length === 0) return undefined;
+  for (const other of awaited) node.addPod(other);
+  try {
+    const prepared = preparePod(pod, state, profile);
+    return isRejection(prepared) ? prepared : filterNode(prepared, node);
+  } finally {
+    for (const other of awaited) node.removePod(other.key);
+  }
+}
+
+export function priorityOf(pod: Pod): number {
+  return pod.spec.priority ?? 0;
 }
 
 function candidateNodes(prepared: PreparedPod, state: ClusterState): readonly NodeInfo[] {

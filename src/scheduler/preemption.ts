@@ -9,7 +9,7 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { ClusterState, NodeInfo, PodInfo } from './cluster-state.ts';
 import { countReasons, type Diagnosis } from './diagnosis.ts';
 import { isRejection, type Rejection, type SchedulingProfile } from './framework.ts';
-import { filterNode, preparePod } from './placement.ts';
+import { filterNode, objectionOfNominated, preparePod, priorityOf } from './placement.ts';
 
 export interface Victims {
   readonly node: NodeInfo;
@@ -20,8 +20,8 @@ export interface Victims {
 
 export type PreemptionOutcome =
   | { readonly victims: Victims; readonly message: '' }
-  /** With the text for the Pod's condition. */
-  | { readonly victims: undefined; readonly message: string };
+  /** With the text for the Pod's condition, and whether the Pod may go on waiting for the node it is nominated to. */
+  | { readonly victims: undefined; readonly message: string; readonly keepsNomination: boolean };
 
 /** Whether a disruption budget has no room left for this Pod. */
 export type IsProtected = (pod: Pod) => boolean;
@@ -33,7 +33,11 @@ export function preempt(
   profile: SchedulingProfile,
   isProtected: IsProtected,
 ): PreemptionOutcome {
-  const none = (message: string): PreemptionOutcome => ({ victims: undefined, message: `preemption: ${message}` });
+  const none = (message: string, keepsNomination = true): PreemptionOutcome => ({
+    victims: undefined,
+    message: `preemption: ${message}`,
+    keepsNomination,
+  });
   if (pod.spec.preemptionPolicy === 'Never') return none('not eligible due to preemptionPolicy=Never.');
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated ? state.node(nominated) : undefined;
@@ -61,11 +65,7 @@ export function preempt(
   }
   const chosen = candidates.sort(compareCandidates)[0];
   if (chosen) return { victims: chosen, message: '' };
-  return none(`0/${state.nodes.length} nodes are available: ${countReasons(rejections.values()).join(', ')}.`);
-}
-
-function priorityOf(pod: Pod): number {
-  return pod.spec.priority ?? 0;
+  return none(`0/${state.nodes.length} nodes are available: ${countReasons(rejections.values()).join(', ')}.`, false);
 }
 
 function isVictimOf(other: PodInfo, pod: Pod): boolean {
@@ -94,7 +94,8 @@ function victimsOn(
     // Plugins count Pods over the whole cluster, so the Pod is prepared anew for each arrangement tried.
     const objection = () => {
       const prepared = preparePod(pod, state, profile);
-      return isRejection(prepared) ? prepared : filterNode(prepared, node);
+      if (isRejection(prepared)) return prepared;
+      return filterNode(prepared, node) ?? objectionOfNominated({ pod, node, state, profile });
     };
     const stillRejected = objection();
     if (stillRejected) return stillRejected;

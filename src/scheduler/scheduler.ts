@@ -23,12 +23,13 @@ import { LabelMatcher, labelMatcherOf, labelMatcherOfSet } from '../apimachinery
 import { controllerOf, type KubeObject } from '../apimachinery/meta.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
+import type { ObjectReference } from '../client/client.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { EventRecorder } from '../reconcile/events.ts';
 import { ClusterState, podInfoOf } from './cluster-state.ts';
 import { type Diagnosis, diagnosisMessage, rejectingPlugins } from './diagnosis.ts';
 import type { ClusterEvent, SchedulingPlugin, SchedulingProfile } from './framework.ts';
-import { type Placement, type PlacementContext, place } from './placement.ts';
+import { type Placement, type PlacementContext, place, priorityOf } from './placement.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
 import {
@@ -140,7 +141,13 @@ class Scheduler {
       !this.#profiles.has(pod.spec.schedulerName ?? '')
     )
       this.#queue.remove(key);
-    else if (!this.#state.isAssumed(key)) this.#queue.set(pod, key, !previous || specChanged(pod, previous));
+    else if (!this.#state.isAssumed(key)) {
+      // A nomination of ours that the API server does not tell of yet stands.
+      const { nominatedNodeName } = pod.status ?? {};
+      if (nominatedNodeName || previous?.status?.nominatedNodeName)
+        this.#state.nominate(podInfoOf(pod), nominatedNodeName);
+      this.#queue.set(pod, key, !previous || specChanged(pod, previous));
+    }
   }
 
   #podGone(pod: Pod): void {
@@ -237,14 +244,29 @@ class Scheduler {
     const { pod } = entry;
     const outcome =
       diagnosis.nodeCount === 0
-        ? { victims: undefined, message: '' }
+        ? { victims: undefined, message: '', keepsNomination: true }
         : preempt(pod, diagnosis, this.#state, profile, (candidate) => this.#isProtected(candidate));
     const message = diagnosisMessage({ ...diagnosis, preemption: outcome.message });
     this.#queue.park(entry, rejectingPlugins(diagnosis));
     this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', message);
-    const nominatedNodeName = outcome.victims?.node.name;
+    const keeps = !outcome.victims && outcome.keepsNomination;
+    const nominatedNodeName = outcome.victims?.node.name ?? (keeps ? pod.status?.nominatedNodeName : undefined);
+    this.#state.nominate(podInfoOf(pod), nominatedNodeName);
     void this.#explain(pod, message, nominatedNodeName);
-    if (outcome.victims) void this.#evict(pod, outcome.victims.pods, outcome.victims.node.name);
+    if (!outcome.victims) return;
+    this.#takeNominations(pod, outcome.victims.node.name);
+    void this.#evict(pod, outcome.victims.pods, outcome.victims.node.name);
+  }
+
+  /** Less important Pods that waited for this node may not get it now: they look for another. */
+  #takeNominations(pod: Pod, nodeName: string): void {
+    for (const other of this.#state.nominatedOn(nodeName)) {
+      if (priorityOf(other.pod) >= priorityOf(pod)) continue;
+      this.#state.nominate(other, undefined);
+      const { namespace, name = '' } = other.pod.metadata;
+      const body = { status: { nominatedNodeName: null } };
+      void this.#patchStatus({ namespace, name }, body);
+    }
   }
 
   #isProtected(pod: Pod): boolean {
@@ -262,9 +284,9 @@ class Scheduler {
   async #explain(pod: Pod, message: string, nominatedNodeName: string | undefined): Promise<void> {
     const current = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
     const same = current?.status === 'False' && current.reason === 'Unschedulable' && current.message === message;
-    if (same && (nominatedNodeName === undefined || pod.status?.nominatedNodeName === nominatedNodeName)) return;
-    const { client, clock, signal, log } = this.#context;
-    const nowText = formatTime(clock.now());
+    const renominated = (pod.status?.nominatedNodeName ?? '') !== (nominatedNodeName ?? '');
+    if (same && !renominated) return;
+    const nowText = formatTime(this.#context.clock.now());
     const condition = {
       type: 'PodScheduled',
       status: 'False',
@@ -274,13 +296,18 @@ class Scheduler {
       lastTransitionTime: current?.status === 'False' ? current.lastTransitionTime : nowText,
       observedGeneration: pod.metadata.generation,
     };
-    const body = { status: { conditions: [condition], ...(nominatedNodeName ? { nominatedNodeName } : {}) } };
+    const nomination = renominated ? { nominatedNodeName: nominatedNodeName ?? null } : {};
     const { namespace, name = '' } = pod.metadata;
+    await this.#patchStatus({ namespace, name }, { status: { conditions: [condition], ...nomination } });
+  }
+
+  async #patchStatus(ref: ObjectReference, body: object): Promise<void> {
+    const { client, signal, log } = this.#context;
     try {
-      await client.patch(pods, { namespace, name }, { type: 'strategic', body }, { subresource: 'status', signal });
+      await client.patch(pods, ref, { type: 'strategic', body }, { subresource: 'status', signal });
     } catch (error) {
       if (!signal.aborted && !isNotFound(error))
-        log.warn('writing a pod condition failed', { pod: podName(pod), error });
+        log.warn('writing a pod condition failed', { pod: `${ref.namespace}/${ref.name}`, error });
     }
   }
 

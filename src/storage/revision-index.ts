@@ -23,6 +23,8 @@ export interface Version<V> {
   readonly removed: boolean;
   /** Wall time at which the key disappears; 0: never. */
   readonly expiresAtMs: number;
+  /** What it takes on disk; 0: nothing. */
+  readonly bytes: number;
   /** The value, where it is in memory. */
   value: V | undefined;
   /** The change of this key before this one; undefined: none, or compacted. */
@@ -42,6 +44,8 @@ const logTrimLength = 4096;
 export class RevisionIndex<V> {
   #revision = 1;
   #compactedRevision = 0;
+  #bytes = 0;
+  #liveBytes = 0;
   /** Keys that exist. */
   readonly #live = new SortedMap<Version<V>>();
   /** Keys whose newest change is a removal that is not compacted yet. */
@@ -56,6 +60,16 @@ export class RevisionIndex<V> {
 
   get compactedRevision(): number {
     return this.#compactedRevision;
+  }
+
+  /** What the changes take that are kept for those who ask for the past: superseded values, and removals. */
+  get historyBytes(): number {
+    return this.#bytes - this.#liveBytes;
+  }
+
+  /** Changes that watches can catch up on. */
+  get historyLength(): number {
+    return this.#log.length - this.#logStart;
   }
 
   /** The newest change of a key that exists. */
@@ -108,9 +122,7 @@ export class RevisionIndex<V> {
         continue;
       }
       this.#place(version);
-      if (version.previous) leftOver.push(version.previous.revision);
-      version.previous = undefined;
-      if (version.removed && this.#unbury(version)) leftOver.push(version.revision);
+      this.#letGo(version, leftOver);
       this.#revision = version.revision;
     }
     this.#revision = Math.max(this.#revision, compactedRevision);
@@ -148,9 +160,7 @@ export class RevisionIndex<V> {
     for (; position < stop; position++) {
       const version = this.#log[position]!;
       if (version.revision > this.#compactedRevision) break;
-      if (version.previous) superseded.push(version.previous.revision);
-      version.previous = undefined;
-      if (version.removed && this.#unbury(version)) superseded.push(version.revision);
+      this.#letGo(version, superseded);
     }
     if (position === this.#logStart) return undefined;
     this.#logStart = position;
@@ -174,13 +184,30 @@ export class RevisionIndex<V> {
   #place(version: Version<V>): void {
     const ordered = orderedKey(version.key);
     const buried = this.#buried.get(ordered);
-    version.previous = buried ?? this.#live.get(ordered);
+    const live = this.#live.get(ordered);
+    version.previous = buried ?? live;
+    this.#bytes += version.bytes;
+    this.#liveBytes += (version.removed ? 0 : version.bytes) - (live?.bytes ?? 0);
     if (version.removed) {
       this.#live.delete(ordered);
       this.#buried.set(ordered, version);
     } else {
       if (buried) this.#buried.delete(ordered);
       this.#live.set(ordered, version);
+    }
+  }
+
+  /** Nobody can ask any more for what was before this change; adds the revisions that this makes superfluous to `gone`. */
+  #letGo(version: Version<V>, gone: number[]): void {
+    const { previous } = version;
+    if (previous) {
+      gone.push(previous.revision);
+      this.#bytes -= previous.bytes;
+      version.previous = undefined;
+    }
+    if (version.removed && this.#unbury(version)) {
+      gone.push(version.revision);
+      this.#bytes -= version.bytes;
     }
   }
 

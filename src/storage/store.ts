@@ -91,6 +91,23 @@ export interface Subscription {
   close(): void;
 }
 
+/** When changes were made, and what it costs to keep them. */
+export interface StoreHistory {
+  /** When the change of this revision was made; undefined: not known, or no longer. */
+  timeOf(revision: number): number | undefined;
+  /** The newest revision there was at this time, to the second; undefined: the time lies before all that is known. */
+  revisionAt(timeMs: number): number | undefined;
+  kept(): KeptHistory;
+}
+
+export interface KeptHistory {
+  /** Since the compacted revision. */
+  readonly changes: number;
+  /** Of superseded values and of removals; those that stand are not counted. */
+  readonly bytes: number;
+  readonly sinceMs: number | undefined;
+}
+
 export interface Store<V> {
   /** The newest durable revision. An empty store is at 1, as etcd is, for the API gives 0 a meaning of its own. */
   readonly revision: number;
@@ -110,6 +127,8 @@ export interface Store<V> {
   watch(options: WatchOptions, watcher: Watcher<V>): Subscription;
   /** Forgets history before `revision`; an already compacted one changes nothing, one in the future is refused. */
   compact(revision: number): Promise<void>;
+  /** Absent: this backend does not know when something was written. */
+  readonly history?: StoreHistory | undefined;
   /** Bytes on disk or in memory, as the backend can tell. */
   size(): Promise<number>;
   /** Finishes the writes under way, ends all watches with `StoreClosedError`; what is called later fails with it. */
@@ -142,6 +161,11 @@ export class StorageUnavailableError extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(`storage is unavailable: ${reason}`, options);
   }
+}
+
+/** A backend of its own process refused a call or did not answer; the message is what it says, and is told to clients as it is. */
+export class BackendError extends Error {
+  override readonly name: string = 'BackendError';
 }
 
 /** The store has been closed: what every later call and every open watch ends with. */

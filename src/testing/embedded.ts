@@ -3,7 +3,7 @@
  * loopback.
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { errorLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -13,6 +13,8 @@ import { systemKeys } from '../pki/keys.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
 
 export interface EmbeddedOptions {
+  /** Default: the machine's. */
+  readonly clock?: Clock;
   /** Of the API server's port; default: any free one. */
   readonly port?: number;
   /** Default: errors on stderr, such as a component that failed and is started again. */
@@ -42,7 +44,7 @@ export interface EmbeddedControlPlane extends AsyncDisposable {
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedControlPlane> {
-  const clock = systemClock;
+  const { clock = systemClock } = options;
   const store = memoryStore<KubeObject>({ clock });
   const controlPlane = await startControlPlane({
     store: { kind: 'objects', store },

@@ -1,9 +1,9 @@
-/** A control plane in its whole composition on a free port, over memory or LMDB, whose keys the test holds in its hands. */
+/** A control plane in its whole composition on a free port, over memory, LMDB or etcd, whose keys the test holds in its hands. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeObject } from '../../src/apimachinery/meta.ts';
-import type { ApiStore } from '../../src/apiserver/index.ts';
+import type { ApiStore, BytesStore } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -11,11 +11,16 @@ import { type KeyFiles, keysInMemory } from '../../src/cluster/cluster-pki.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../src/cluster/control-plane.ts';
 import { type CertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
+import { openEtcdStore, registryRoot } from '../../src/storage/etcd/index.ts';
+import { startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { bufferCodec, openLmdbStore } from '../../src/storage/lmdb/lmdb-store.ts';
 import { memoryStore } from '../../src/storage/memory/memory-store.ts';
 import type { Endpoint } from './wire.ts';
 
-export type StoreName = 'memory' | 'LMDB';
+export type StoreName = 'memory' | 'LMDB' | 'etcd';
+
+/** What the suites that do not care run over; `scripts/test.ts` runs some of them over etcd too. */
+const usualStore = (process.env.CORACLE_TEST_STORE ?? 'memory') as StoreName;
 
 /** What outlives a control plane over LMDB. */
 export interface ClusterData {
@@ -26,6 +31,8 @@ export interface ClusterData {
 
 export interface OpenClusterOptions {
   readonly storeName?: StoreName;
+  /** Of an etcd that is the test's own: then nothing else is asked about the store. */
+  readonly endpoints?: readonly string[];
   /** Kept when the control plane is closed. Only with LMDB. */
   readonly data?: ClusterData;
   readonly requestTimeoutMs?: number;
@@ -64,8 +71,8 @@ export function clusterData(): ClusterData {
 }
 
 export async function openCluster(options: OpenClusterOptions = {}): Promise<OpenCluster> {
-  const { storeName = 'memory', data = clusterData(), requestTimeoutMs, port = 0, log = silentLog } = options;
-  const store = await openStore(storeName, data.path);
+  const { storeName = usualStore, data = clusterData(), requestTimeoutMs, port = 0, log = silentLog } = options;
+  const { store, close: closeStore } = await openStore(options.endpoints ?? storeName, data.path);
   const controlPlane = await startControlPlane({
     store,
     clock: systemClock,
@@ -99,14 +106,45 @@ export async function openCluster(options: OpenClusterOptions = {}): Promise<Ope
     as,
     async close() {
       await controlPlane.close();
-      await store.store.close();
+      await closeStore();
       if (!options.data) data.remove();
     },
   };
 }
 
-async function openStore(name: StoreName, path: string): Promise<ApiStore> {
+interface OpenedStore {
+  readonly store: ApiStore;
+  close(): Promise<void>;
+}
+
+async function openStore(name: StoreName | readonly string[], path: string): Promise<OpenedStore> {
   const clock = systemClock;
-  if (name === 'memory') return { kind: 'objects', store: memoryStore<KubeObject>({ clock }) };
-  return { kind: 'bytes', store: await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog }) };
+  if (typeof name !== 'string') {
+    const store = await openOverEtcd(name);
+    return { store, close: () => store.store.close() };
+  }
+  if (name === 'memory') {
+    const store = memoryStore<KubeObject>({ clock });
+    return { store: { kind: 'objects', store }, close: () => store.close() };
+  }
+  if (name === 'LMDB') {
+    const store = await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog });
+    return { store: { kind: 'bytes', store }, close: () => store.close() };
+  }
+  const etcd = await startEtcd();
+  const store = await openOverEtcd(etcd.endpoints);
+  return {
+    store,
+    async close() {
+      await store.store.close();
+      await etcd.stop();
+    },
+  };
+}
+
+/** The store as `kube-apiserver` opens it. */
+export async function openOverEtcd(endpoints: readonly string[], { prefix = '/registry' } = {}): Promise<BytesStore> {
+  const root = registryRoot(prefix);
+  const store = await openEtcdStore({ endpoints, root, codec: bufferCodec, clock: systemClock });
+  return { kind: 'bytes', store, mediaType: 'application/vnd.kubernetes.protobuf', shared: true };
 }

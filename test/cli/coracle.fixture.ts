@@ -18,12 +18,14 @@ export interface Outcome {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly uid?: number;
+  /** Default: the repository's launcher. */
+  readonly command?: string;
   readonly input?: string;
 }
 
 export function coracle(words: readonly string[], options: RunOptions = {}): Outcome {
-  const { env, uid, input } = options;
-  const { status, stdout, stderr } = spawnSync(launcher, [...words], {
+  const { env, uid, input, command = launcher } = options;
+  const { status, stdout, stderr } = spawnSync(command, [...words], {
     encoding: 'utf8',
     timeout: 60_000,
     env: { ...process.env, ...env },
@@ -38,12 +40,15 @@ export class TestCluster {
   readonly data = join(this.folder, 'data');
   readonly port: number;
 
-  private constructor(port: number) {
+  readonly #command: string;
+
+  private constructor(port: number, command: string) {
     this.port = port;
+    this.#command = command;
   }
 
-  static async create(): Promise<TestCluster> {
-    return new TestCluster(await freePort());
+  static async create(command: string = launcher): Promise<TestCluster> {
+    return new TestCluster(await freePort(), command);
   }
 
   get listen(): string {
@@ -58,7 +63,7 @@ export class TestCluster {
   /** In the foreground; `waitFor` resolves when the output has that text. */
   foreground(...words: string[]): { readonly child: ChildProcess; waitFor(text: string): Promise<void> } {
     const all = ['up', '--runtime', 'simulated', '--listen', this.listen, ...words, '--data-dir', this.data];
-    const child = spawn(launcher, all, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(this.#command, all, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     const listeners = new Set<() => void>();
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -80,7 +85,7 @@ export class TestCluster {
   }
 
   coracle(...words: string[]): Outcome {
-    return coracle([...words, '--data-dir', this.data]);
+    return coracle([...words, '--data-dir', this.data], { command: this.#command });
   }
 
   kubectl(...words: string[]): string {

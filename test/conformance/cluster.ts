@@ -35,8 +35,12 @@ export interface TestCluster {
   readonly kubeconfig: string;
   /** Another client over HTTPS, e.g. `{ token, tls: { ca } }` instead of the certificate. */
   clientWith(options: Partial<HttpTransportOptions>): Client;
+  /** A client with the rights of another user, for parts of the cluster that run in the test's own process. */
+  clientOf(user: string, groups: readonly string[]): Client;
   /** Makes a namespace and answers its name. */
   namespace(labels?: Readonly<Record<string, string>>): Promise<string>;
+  /** Runs after the last test, before the control plane stops. */
+  beforeEnd(end: () => Promise<void>): void;
 }
 
 /** One for all tests of a file: it stops after the last of them. */
@@ -48,7 +52,9 @@ export async function startCluster(options: EmbeddedOptions = {}): Promise<TestC
   const reading = { clock: systemClock, readFile: () => Promise.reject(new Error('all is in the kubeconfig')) };
   const connection = await transportOptions(parseKubeconfig(controlPlane.kubeconfig), reading);
   const transports = [createHttpTransport(connection)];
+  const ending: (() => Promise<void>)[] = [];
   after(async () => {
+    for (const end of ending) await end();
     for (const transport of transports) await transport.close();
     await controlPlane.stop();
     rmSync(folder, { recursive: true });
@@ -64,6 +70,8 @@ export async function startCluster(options: EmbeddedOptions = {}): Promise<TestC
       transports.push(transport);
       return createClient(transport);
     },
+    clientOf: (user, groups) => controlPlane.clientOf(user, groups),
+    beforeEnd: (end) => void ending.push(end),
     async namespace(labels = {}) {
       const made = await client.create(namespaces, { metadata: { generateName: 'conformance-', labels }, spec: {} });
       return made.metadata.name!;

@@ -2,11 +2,15 @@
 import { type FieldError, type FieldPath, forbidden, path, required } from '../../apimachinery/field-error.ts';
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../gen/resource-v1.ts';
 import { validateImmutable } from '../validation.ts';
-import { validateSet } from './claim-validation.ts';
+import { validateAllocation, validateDeviceStatuses } from './allocation-validation.ts';
+import { requestNames, validateSet } from './claim-validation.ts';
 
 const mostConsumers = 256;
 
-export function validateClaimStatus({ metadata, status = {} }: ResourceClaim, previous: ResourceClaim): FieldError[] {
+export function validateClaimStatus(
+  { metadata, spec, status = {} }: ResourceClaim,
+  previous: ResourceClaim,
+): FieldError[] {
   const at = path('status');
   const { reservedFor = [], allocation } = status;
   const { reservedFor: reservedBefore = [], allocation: allocatedBefore } = previous.status ?? {};
@@ -16,6 +20,7 @@ export function validateClaimStatus({ metadata, status = {} }: ResourceClaim, pr
     key: ({ uid }) => uid,
     validate: validateConsumer,
   });
+  errors.push(...validateDeviceStatuses(at.child('devices'), status.devices, allocation));
   if (reservedFor.length > 0 && !allocation) {
     errors.push(forbidden(reservedAt, 'may not be specified when `allocated` is not set'));
   } else if (metadata.deletionTimestamp) {
@@ -24,7 +29,9 @@ export function validateClaimStatus({ metadata, status = {} }: ResourceClaim, pr
     if (reservedFor.some((consumer) => !before.has(identity(consumer)))) errors.push(forbidden(reservedAt, message));
   }
   // Given, or taken back, but never exchanged.
-  if (!allocation || !allocatedBefore) return errors;
+  if (!allocation) return errors;
+  const names = requestNames(spec.devices);
+  if (!allocatedBefore) return [...errors, ...validateAllocation(at.child('allocation'), allocation, names)];
   return [...errors, ...validateImmutable(at.child('allocation'), allocation, allocatedBefore)];
 }
 

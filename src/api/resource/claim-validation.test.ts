@@ -88,7 +88,9 @@ describe('what a claim asks', () => {
   }
 
   it('is judged alike in a template', () => {
-    assert.deepEqual(errorsOf(resourceClaimTemplateBehaviour, { spec: claim(request({ count: -1 })) }), [
+    const spec = { ...claim(request({ count: -1 })), metadata: { name: 'a', labels: { a: 'b' } } };
+    assert.deepEqual(errorsOf(resourceClaimTemplateBehaviour, { spec }), [
+      'spec.metadata.name: Forbidden: cannot be set',
       'spec.spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero',
     ]);
   });
@@ -112,12 +114,13 @@ describe('a class of devices', () => {
 });
 
 describe('the status of a claim', () => {
+  const asked = claim(request());
   const consumer = (uid: string) => ({ resource: 'pods', name: 'web', uid });
   const allocation = (device: string) => ({
     devices: { results: [{ request: 'gpu', driver: 'd.example', pool: 'p', device }] },
   });
   const errors = (previous: object, status: object, metadata = {}) =>
-    updateErrorsOf(resourceClaimBehaviour, { status: previous }, { metadata, status }, 'status');
+    updateErrorsOf(resourceClaimBehaviour, { ...asked, status: previous }, { ...asked, metadata, status }, 'status');
 
   it('reserves only what was given', () => {
     assert.deepEqual(errors({}, { reservedFor: [consumer('1')] }), [
@@ -142,5 +145,66 @@ describe('the status of a claim', () => {
     const [error = ''] = errors({ allocation: allocation('a') }, { allocation: allocation('b') });
     assert.match(error, /^status\.allocation: Invalid value: .*: field is immutable$/s);
     assert.deepEqual(errors({ allocation: allocation('a') }, {}), []);
+  });
+
+  it('is given only what it asked for, named as drivers name things', () => {
+    const result = {
+      request: 'nic',
+      driver: 'd.example',
+      pool: 'p//q',
+      device: 'A',
+      shareID: 'X',
+      bindingConditions: ['a'],
+    };
+    const config = [
+      { source: 'FromNowhere', requests: ['gpu', 'gpu'], opaque: { driver: 'd.example', parameters: {} } },
+    ];
+    const here = 'status.allocation.devices';
+    const found = errors({}, { allocation: { devices: { results: [result], config } } });
+    assert.deepEqual(
+      found.map((error) => error.replace(/ \(e\.g\..*|: a lowercase RFC.*/, '')),
+      [
+        `${here}.results[0].request: Invalid value: "nic": must be the name of a request in the claim or the name of a request and a subrequest separated by '/'`,
+        `${here}.results[0].pool: Invalid value: ""`,
+        `${here}.results[0].device: Invalid value: "A"`,
+        `${here}.results[0].bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions`,
+        `${here}.results[0].shareID: Invalid value: "X": error validating uid: invalid UUID length: 1`,
+        `${here}.config[0].source: Unsupported value: "FromNowhere": supported values: "FromClaim", "FromClass"`,
+        `${here}.config[0].requests[1]: Duplicate value: "gpu"`,
+      ],
+    );
+    const share = (shareID: string) => ({
+      ...result,
+      request: 'gpu',
+      driver: 'd.example',
+      pool: 'p',
+      device: 'a',
+      shareID,
+    });
+    const uid = '01234567-89AB-cdef-0123-456789abcdef';
+    const shared = { results: [{ ...share(uid), bindingConditions: [] }] };
+    assert.deepEqual(errors({}, { allocation: { devices: shared } }), [
+      `${here}.results[0].shareID: Invalid value: "${uid}": uid must be in RFC 4122 normalized form, \`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx\` with lowercase hexadecimal characters`,
+    ]);
+  });
+
+  it('tells of the devices that the claim has', () => {
+    const device = { driver: 'd.example', pool: 'p', device: 'a' };
+    const networkData = {
+      interfaceName: 'x'.repeat(257),
+      ips: ['10.1.2.3/24', '10.1.2.3/24', '10.1.2.3', 'fd00:0::1/64'],
+    };
+    const told = [
+      { ...device, data: [], networkData },
+      { ...device, device: 'b' },
+    ];
+    assert.deepEqual(errors({}, { allocation: allocation('a'), devices: told }), [
+      'status.devices[0].data: Invalid value: "<value omitted>": must be a valid JSON object',
+      'status.devices[0].networkData.interfaceName: Too long: may not be more than 256 bytes',
+      'status.devices[0].networkData.ips[2]: Invalid value: "10.1.2.3": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
+      'status.devices[0].networkData.ips[3]: Invalid value: "fd00:0::1/64": must be in canonical form ("fd00::1/64")',
+      'status.devices[0].networkData.ips[1]: Duplicate value: "10.1.2.3/24"',
+      'status.devices[1]: Invalid value: "d.example/p/b": must be an allocated device in the claim',
+    ]);
   });
 });

@@ -1,6 +1,5 @@
 /**
- * What a claim for devices asks, in claims, in templates of claims and, in part, in classes of devices. Whether the expressions of
- * selectors make sense is left to who evaluates them.
+ * What a claim for devices asks, in claims, in templates of claims and, in part, in classes of devices.
  */
 import {
   duplicate,
@@ -34,6 +33,7 @@ import {
 } from '../validation.ts';
 import { validateAttributeName } from './device-names.ts';
 import { taintEffects } from './device-taint-validation.ts';
+import { validateSelectorExpression } from './selector-expression.ts';
 
 const mostRequests = 32;
 const mostConstraints = 32;
@@ -44,19 +44,17 @@ const longestExpression = 10 * 1024;
 const longestParameters = 10 * 1024;
 
 /** Names of requests, and of the alternatives within each. */
-type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
+export type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+export function requestNames(claim: DeviceClaim | undefined): RequestNames {
+  return new Map(
+    claim?.requests?.map(({ name, firstAvailable = [] }) => [name, new Set(firstAvailable.map((one) => one.name))]),
+  );
+}
 
 export function validateDeviceClaim(at: FieldPath, claim: DeviceClaim | undefined): FieldError[] {
   const { requests = [], constraints = [], config = [] } = claim ?? {};
-  const names: RequestNames = new Map(
-    requests.map(({ name, firstAvailable = [] }) => [name, new Set(firstAvailable.map((one) => one.name))]),
-  );
-  const references = (here: FieldPath, list: readonly string[] | undefined) =>
-    validateSet(here, list, {
-      most: mostRequests,
-      key: (name) => name,
-      validate: (there, name) => validateReference(there, name, names),
-    });
+  const names = requestNames(claim);
   return [
     ...validateSet(at.child('requests'), requests, {
       most: mostRequests,
@@ -66,14 +64,14 @@ export function validateDeviceClaim(at: FieldPath, claim: DeviceClaim | undefine
     ...validateList(at.child('constraints'), constraints, {
       most: mostConstraints,
       validate: (here, constraint) => [
-        ...references(here.child('requests'), constraint.requests),
+        ...validateReferences(here.child('requests'), constraint.requests, names),
         ...validateConstraint(here, constraint),
       ],
     }),
     ...validateList(at.child('config'), config, {
       most: mostConfigurations,
       validate: (here, configuration) => [
-        ...references(here.child('requests'), configuration.requests),
+        ...validateReferences(here.child('requests'), configuration.requests, names),
         ...validateConfiguration(here, configuration),
       ],
     }),
@@ -83,8 +81,11 @@ export function validateDeviceClaim(at: FieldPath, claim: DeviceClaim | undefine
 export function validateSelectors(at: FieldPath, selectors: readonly DeviceSelector[] | undefined): FieldError[] {
   const validate = (here: FieldPath, { cel }: DeviceSelector) => {
     if (!cel) return [required(here.child('cel'))];
-    if (byteLength(cel.expression) <= longestExpression) return [];
-    return [tooLong(here.child('cel', 'expression'), longestExpression)];
+    const { expression = '' } = cel;
+    const there = here.child('cel', 'expression');
+    // Too long a one is not compiled.
+    if (byteLength(expression) > longestExpression) return [tooLong(there, longestExpression)];
+    return validateSelectorExpression(there, expression);
   };
   return validateList(at, selectors, { most: mostSelectors, validate });
 }
@@ -154,7 +155,20 @@ function validateAttribute(at: FieldPath, attribute: string): FieldError[] {
   return [...errors, invalid(at, attribute, 'a fully qualified name must be a domain and a name separated by a slash')];
 }
 
-function validateReference(at: FieldPath, reference: string, names: RequestNames): FieldError[] {
+/** Requests of the claim, or alternatives within them. */
+export function validateReferences(
+  at: FieldPath,
+  list: readonly string[] | undefined,
+  names: RequestNames,
+): FieldError[] {
+  return validateSet(at, list, {
+    most: mostRequests,
+    key: (name) => name,
+    validate: (here, name) => validateReference(here, name, names),
+  });
+}
+
+export function validateReference(at: FieldPath, reference: string, names: RequestNames): FieldError[] {
   const message =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
   const [request = '', alternative, ...more] = reference.split('/');
@@ -166,7 +180,7 @@ function validateReference(at: FieldPath, reference: string, names: RequestNames
   return errors;
 }
 
-function validateConfiguration(at: FieldPath, { opaque }: DeviceConfiguration): FieldError[] {
+export function validateConfiguration(at: FieldPath, { opaque }: DeviceConfiguration): FieldError[] {
   if (!opaque) return [required(at.child('opaque'))];
   const here = at.child('opaque');
   return [
@@ -175,7 +189,7 @@ function validateConfiguration(at: FieldPath, { opaque }: DeviceConfiguration): 
   ];
 }
 
-function validateParameters(at: FieldPath, parameters: unknown): FieldError[] {
+export function validateParameters(at: FieldPath, parameters: unknown): FieldError[] {
   if (parameters === undefined || parameters === null) return [required(at)];
   if (byteLength(JSON.stringify(parameters)) > longestParameters) return [tooLong(at, longestParameters)];
   const isObject = typeof parameters === 'object' && !Array.isArray(parameters);

@@ -186,7 +186,10 @@ export function validateOneSet(
 }
 
 /** Conditions to wait for before a Pod is bound, and those to give up on: both or neither, and none twice. */
-function validateBinding(at: FieldPath, { bindingConditions, bindingFailureConditions }: Device): FieldError[] {
+export function validateBinding(
+  at: FieldPath,
+  { bindingConditions, bindingFailureConditions }: Pick<Device, 'bindingConditions' | 'bindingFailureConditions'>,
+): FieldError[] {
   const [awaited, feared] = [bindingConditions ?? [], bindingFailureConditions ?? []];
   const [awaitedAt, fearedAt] = [at.child('bindingConditions'), at.child('bindingFailureConditions')];
   const rules = { most: mostConditions, validate: validateQualifiedName };

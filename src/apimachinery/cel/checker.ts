@@ -6,6 +6,7 @@ import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, ObjectLi
 import type { FunctionDeclaration, Overload } from './functions.ts';
 import type { Issues } from './issues.ts';
 import {
+  anyType,
   boolType,
   bytesType,
   CelType,
@@ -341,7 +342,7 @@ class Checker {
 
   #loopVariables(loop: Comprehension, range: CelType): readonly [CelType, CelType] {
     const two = loop.variable2 !== undefined;
-    switch (range.kind) {
+    switch (range === anyType ? 'opaque' : range.kind) {
       case 'list':
         return two ? [intType, range.parameters[0]!] : [range.parameters[0]!, errorType];
       case 'map':

@@ -81,6 +81,8 @@ export class CelType {
   }
 }
 
+/** Goes with everything as `dyn` does, but no loop runs over it. */
+export const anyType = new CelType('dyn', 'any');
 export const boolType = new CelType('bool', 'bool');
 export const bytesType = new CelType('bytes', 'bytes');
 export const doubleType = new CelType('double', 'double');

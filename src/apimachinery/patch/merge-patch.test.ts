@@ -73,3 +73,19 @@ test('what is not touched is shared, and keys keep their order', () => {
   assert.equal(result.a, target.a);
   assert.deepEqual(Object.keys(result), ['a', 'b', 'c', 'd']);
 });
+
+test('values are equal when they have the same text with sorted keys, what is undefined left out', () => {
+  const sorted = (_: string, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+      : value;
+  const text = (value: unknown) => JSON.stringify(value, sorted);
+  const maybe = (value: Record<string, unknown>) => ({ ...value, absent: undefined });
+  fc.assert(
+    fc.property(objects, objects, (a, b) => {
+      assert.equal(jsonEqual(a, b), text(a) === text(b));
+      assert.ok(jsonEqual(maybe(a), a) && jsonEqual(a, maybe(a)));
+    }),
+    { numRuns: 1000 },
+  );
+});

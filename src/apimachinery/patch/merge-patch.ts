@@ -46,22 +46,25 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
-    for (let i = 0; i < a.length; i++) if (!jsonEqual(a[i], b[i])) return false;
+    for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !jsonEqual(a[i], b[i])) return false;
     return true;
   }
   return !Array.isArray(b) && fieldsEqual(a as JsonObject, b as JsonObject);
 }
 
-/** Runs on every write, so it makes nothing but the lists of keys. */
+/** Runs several times on every write, so it makes nothing. As many keys on both sides, and all of one side's on the other. */
 function fieldsEqual(a: JsonObject, b: JsonObject): boolean {
   let left = 0;
-  for (const key of Object.keys(b)) if (b[key] !== undefined) left++;
-  for (const key of Object.keys(a)) {
+  for (const key in a) {
     const value = a[key];
     if (value === undefined) continue;
-    if (!Object.hasOwn(b, key) || b[key] === undefined || !jsonEqual(value, b[key])) return false;
-    left--;
+    left++;
+    const other = b[key];
+    if (value === other) continue;
+    // What is no value of its own but every object's (`__proto__`) can be told apart from all but an object.
+    if (typeof value !== 'object' || !Object.hasOwn(b, key) || !jsonEqual(value, other)) return false;
   }
+  for (const key in b) if (b[key] !== undefined) left--;
   return left === 0;
 }
 

@@ -27,3 +27,17 @@ const misfits: readonly { readonly spec: unknown; readonly says: string }[] = [
 for (const { spec, says } of misfits) {
   test(`${JSON.stringify(spec)}: ${says}`, () => assert.equal(problem(spec), says));
 }
+
+test('of several misfits the first in the order of the type is told, whatever the order of the value', () => {
+  assert.equal(problem({ paused: 'yes', replicas: '3' }), 'unrecognized type: int32');
+  assert.equal(problem({ replicas: '3', paused: 'yes' }), 'unrecognized type: int32');
+});
+
+test('what stood there before is not looked at again, and everything else is', () => {
+  const kept = { spec: { containers: [{ name: 'a' }] } };
+  const before = { spec: { replicas: 1, template: kept } };
+  const after = (spec: object) => restoreProblem({ spec: { ...before.spec, ...spec } }, deployment, before);
+  assert.equal(after({ replicas: 2 }), undefined);
+  assert.equal(after({ replicas: '2' }), 'unrecognized type: int32');
+  assert.equal(after({ template: { ...kept, spec: 'x' } }), 'cannot restore struct from: string');
+});

@@ -82,7 +82,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionChain {
 
 function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugin>> {
   return {
-    AlwaysAdmit: onDemand('always.ts', 'alwaysAdmit'),
+    AlwaysAdmit: onDemand('plugins/always.ts', 'alwaysAdmit'),
     NamespaceAutoProvision: namespaceAutoProvision,
     NamespaceLifecycle: namespaceLifecycle,
     NamespaceExists: namespaceExists,
@@ -92,13 +92,13 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     NodeRestriction: nodeRestriction,
     TaintNodesByCondition: taintNodesByCondition,
     AlwaysPullImages: alwaysPullImages,
-    ImagePolicyWebhook: onDemand('image-policy-webhook.ts', 'imagePolicyWebhook'),
+    ImagePolicyWebhook: onDemand('plugins/image-policy-webhook.ts', 'imagePolicyWebhook'),
     PodSecurity: podSecurity,
-    PodNodeSelector: onDemand('pod-node-selector.ts', 'podNodeSelector'),
+    PodNodeSelector: onDemand('plugins/pod-node-selector.ts', 'podNodeSelector'),
     Priority: priority,
     DefaultTolerationSeconds: () => defaultTolerationSeconds(options.tolerations),
-    PodTolerationRestriction: onDemand('pod-toleration-restriction.ts', 'podTolerationRestriction'),
-    EventRateLimit: onDemand('event-rate-limit.ts', 'eventRateLimit'),
+    PodTolerationRestriction: onDemand('plugins/pod-toleration-restriction.ts', 'podTolerationRestriction'),
+    EventRateLimit: onDemand('plugins/event-rate-limit.ts', 'eventRateLimit'),
     ExtendedResourceToleration: extendedResourceToleration,
     DefaultStorageClass: defaultStorageClass,
     StorageObjectInUseProtection: storageObjectInUseProtection,
@@ -119,7 +119,7 @@ function plugins(options: AdmissionOptions): Readonly<Record<string, CreatePlugi
     ValidatingAdmissionPolicy: validatingAdmissionPolicy,
     ValidatingAdmissionWebhook: validatingAdmissionWebhook,
     ResourceQuota: resourceQuota,
-    AlwaysDeny: onDemand('always.ts', 'alwaysDenyRequests'),
+    AlwaysDeny: onDemand('plugins/always.ts', 'alwaysDenyRequests'),
   };
 }
 
@@ -127,7 +127,7 @@ const load = loaderFrom(import.meta.url);
 
 /** Those that few servers use are loaded where they are. */
 function onDemand(file: string, name: string): CreatePlugin {
-  return (context, configuration) => load<CreatePlugin>(`plugins/${file}`, name)(context, configuration);
+  return (context, configuration) => load<CreatePlugin>(file, name)(context, configuration);
 }
 
 function admissionTable(): { readonly order: readonly string[]; readonly defaultEnabled: readonly string[] } {

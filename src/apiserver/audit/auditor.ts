@@ -4,7 +4,8 @@
  */
 import type { Status } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { ApiRequest, ApiResponse, RequestInfo, ResponseBody, UserInfo } from '../request.ts';
+import { partsOf } from '../encoding/list-encoding.ts';
+import type { ApiRequest, ApiResponse, Chunk, RequestInfo, ResponseBody, UserInfo } from '../request.ts';
 import { type AuditPolicy, auditScope } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 import { RequestTrail } from './trail.ts';
@@ -107,17 +108,17 @@ function isJson({ headers }: ApiResponse): boolean {
   return (headers['content-type'] ?? '').startsWith('application/json');
 }
 
-async function* collected(chunks: AsyncIterable<Uint8Array>, trail: RequestTrail): AsyncGenerator<Uint8Array> {
+async function* collected(chunks: AsyncIterable<Chunk>, trail: RequestTrail): AsyncGenerator<Chunk> {
   const seen: Uint8Array[] = [];
   for await (const chunk of chunks) {
-    seen.push(chunk);
+    seen.push(...partsOf(chunk));
     yield chunk;
   }
   trail.responseText(Buffer.concat(seen).toString());
 }
 
 /** Also when whoever reads goes away in the middle. */
-async function* thenDo(items: AsyncIterable<Uint8Array>, step: () => Promise<void>): AsyncGenerator<Uint8Array> {
+async function* thenDo(items: AsyncIterable<Chunk>, step: () => Promise<void>): AsyncGenerator<Chunk> {
   try {
     yield* items;
   } finally {

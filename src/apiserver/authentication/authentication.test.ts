@@ -137,10 +137,20 @@ describe('Static tokens', () => {
     assert.equal((await setUp().authentication.authenticate(bearer('plain-token'))).user.name, 'dave');
   });
 
-  it('can come as a subprotocol of a WebSocket', async () => {
-    const encoded = Buffer.from('static-token').toString('base64url');
-    const headers = { 'sec-websocket-protocol': `v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}` };
-    assert.equal((await setUp().authentication.authenticate(requestOf({ headers }))).user.name, 'carol');
+  it('can come as a sub-protocol of a WebSocket, and nothing else', async () => {
+    const protocol = (token: string) =>
+      `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+    const asked = (upgrade: string, ...protocols: readonly string[]) =>
+      setUp().authentication.authenticate(
+        requestOf({ headers: { upgrade, 'sec-websocket-protocol': protocols.join(', ') } }),
+      );
+    const good = protocol('static-token');
+    assert.equal((await asked('websocket', 'v5.channel.k8s.io', good)).user.name, 'carol');
+    assert.equal((await asked('SPDY/3.1', 'v5.channel.k8s.io', good)).user.name, 'system:anonymous');
+    assert.equal((await asked('websocket', 'v5.channel.k8s.io')).user.name, 'system:anonymous');
+    for (const protocols of [[good], [good, good, 'a'], [`${good}=`, 'a'], [protocol('nobody'), 'a']]) {
+      await assert.rejects(asked('websocket', ...protocols), unauthorized, protocols.join());
+    }
   });
 
   it('need a user', () => assert.throws(() => setUp({ tokenFile: 'token' }), /token file line 1/));

@@ -2,6 +2,7 @@
  * Bearer tokens: where a request carries one, in which order the kinds of tokens are tried, and a short memory of those found valid,
  * since the same token comes with every request of a client.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { aggregate } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
@@ -21,7 +22,8 @@ export interface TokenAuthenticator {
 
 /** Upstream's words for a token that nobody knows. */
 export const invalidTokenMessage = 'invalid bearer token';
-const webSocketPrefix = 'base64url.bearer.authorization.k8s.io.';
+/** Before the token, in a sub-protocol of a WebSocket: the only place where a page can put one. */
+export const bearerProtocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 const cacheEntries = 4096;
 
 /** Takes the token from the `Authorization` header, or from a WebSocket's subprotocols, where browsers can put it. */
@@ -41,11 +43,22 @@ export function bearerAuthenticator(tokens: TokenAuthenticator, audiences: reado
 export function bearerToken({ headers }: ApiRequest): string | undefined {
   const [scheme, token] = (headers.authorization ?? '').trim().split(' ', 3);
   if (scheme?.toLowerCase() === 'bearer' && token) return token;
-  const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
-  const encoded = protocols.find((protocol) => protocol.startsWith(webSocketPrefix));
+  if (headers.upgrade?.toLowerCase() !== 'websocket') return undefined;
+  return protocolToken((headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim()));
+}
+
+/** Throws for a token that is there and cannot be one. */
+function protocolToken(protocols: readonly string[]): string | undefined {
+  const [first, ...more] = protocols.filter((protocol) => protocol.startsWith(bearerProtocolPrefix));
+  if (first === undefined) return undefined;
+  if (more.length > 0) throw new Error('multiple base64.bearer.authorization tokens specified');
+  const encoded = first.slice(bearerProtocolPrefix.length);
+  if (!/^[\w-]*$/.test(encoded)) throw new Error('invalid base64.bearer.authorization token encoding');
+  const token = Buffer.from(encoded, 'base64url');
+  if (!isUtf8(token)) throw new Error('invalid base64.bearer.authorization token');
   // The server must have a protocol to answer with other than the token itself.
-  if (encoded === undefined || protocols.length < 2) return undefined;
-  return Buffer.from(encoded.slice(webSocketPrefix.length), 'base64url').toString('utf8') || undefined;
+  if (token.length > 0 && protocols.length < 2) throw new Error('missing additional subprotocol');
+  return token.toString() || undefined;
 }
 
 /** The first that knows the token decides; when none does, the failures met on the way are thrown as one. */

@@ -11,7 +11,11 @@ import { flowControlObjects, rbacObjects, systemObjects } from './bootstrap-data
 import { repeat, untilDone } from './ensure.ts';
 import { ensureFlowControl } from './flow-control.ts';
 import { identityLease, identityLeaseCollectMs, identityLeaseRenewMs } from './identity-lease.ts';
-import { ensureKubernetesService, type KubernetesServiceOptions } from './kubernetes-service.ts';
+import {
+  ensureKubernetesService,
+  type KubernetesServiceOptions,
+  leaveKubernetesService,
+} from './kubernetes-service.ts';
 import { ensureRbac } from './rbac.ts';
 import {
   type ClientTrust,
@@ -45,6 +49,8 @@ export interface Bootstrap {
   readonly ready: Promise<void>;
   /** Never rejects: failures are told in the log and tried again. */
   readonly settled: Promise<void>;
+  /** Tells other servers and clients that this one goes. */
+  leave(): Promise<void>;
 }
 
 const readyTimeoutMs = 30_000;
@@ -60,7 +66,7 @@ export function startBootstrap(options: BootstrapOptions): Bootstrap {
       () => settle(options),
       () => undefined,
     );
-  return { ready, settled };
+  return { ready, settled, leave: () => leaveKubernetesService(options.client, options.service) };
 }
 
 async function prepare({ client, clock, signal, log }: BootstrapOptions): Promise<void> {

@@ -12,6 +12,7 @@ import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
 import { createOnce } from './ensure.ts';
+import type { ServerLeases } from './server-leases.ts';
 
 export interface KubernetesServiceOptions {
   /** First address of the service range. */
@@ -22,6 +23,8 @@ export interface KubernetesServiceOptions {
   readonly advertiseAddress?: string | undefined;
   /** `--kubernetes-service-node-port`; 0: none. */
   readonly nodePort?: number | undefined;
+  /** Of servers that share a store; absent: this is the only one. */
+  readonly servers?: ServerLeases | undefined;
 }
 
 const name = 'kubernetes';
@@ -53,22 +56,45 @@ async function ensureService(
   await createOnce(client, services, service);
 }
 
-async function ensureEndpoints(
-  client: Client,
-  { advertiseAddress, securePort }: KubernetesServiceOptions,
-): Promise<void> {
+/** Shows that this server lives, where it is one of several, and names those that do. */
+async function ensureEndpoints(client: Client, options: KubernetesServiceOptions): Promise<void> {
+  const { advertiseAddress, servers } = options;
   const address = advertiseAddress && parseIp(advertiseAddress);
   // The API refuses loopback addresses as endpoints: they would mean each client's own machine.
   if (!advertiseAddress || !address || isLoopback(address)) return;
+  if (!servers) return writeEndpoints(client, [advertiseAddress], options);
+  if (servers.ended) return;
+  await servers.renew();
+  const addresses = await servers.addresses();
+  if (addresses.length === 0)
+    throw new Error(
+      'no API server IP addresses were listed in storage, refusing to erase all endpoints for the kubernetes Service',
+    );
+  await writeEndpoints(client, addresses, options);
+}
+
+/** Takes this server out of the endpoints; others, if there are any, stay. */
+export async function leaveKubernetesService(client: Client, options: KubernetesServiceOptions): Promise<void> {
+  const { servers } = options;
+  if (!servers) return;
+  await servers.end();
+  await writeEndpoints(client, await servers.addresses(), options);
+}
+
+async function writeEndpoints(
+  client: Client,
+  addresses: readonly string[],
+  { advertiseAddress, securePort }: KubernetesServiceOptions,
+): Promise<void> {
   const port = { name: portName, port: securePort, protocol: 'TCP' as const };
   const wantedEndpoints: Endpoints = {
     metadata: { name, namespace, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [port] }],
+    ...(addresses.length > 0 ? { subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports: [port] }] } : {}),
   };
   const wantedSlice: EndpointSlice = {
     metadata: { name, namespace, labels: { 'kubernetes.io/service-name': name } },
-    addressType: address.family === 4 ? 'IPv4' : 'IPv6',
-    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    addressType: parseIp(advertiseAddress ?? '')?.family === 6 ? 'IPv6' : 'IPv4',
+    endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
     ports: [port],
   };
   await Promise.all([

@@ -1,8 +1,9 @@
 /**
- * Lists from cached bytes: the items are joined, not encoded. As upstream's typed lists, items go without `kind` and `apiVersion`.
- * A long list is written in pieces, with a turn of the loop between them, so that nobody else has to wait for it.
+ * Lists from cached bytes: the items follow each other, not encoded and not even copied. As upstream's typed lists, items go without `kind`
+ * and `apiVersion`. A long list is written in pieces, with a turn of the loop between them, so that nobody else has to wait for it.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { Chunk } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
@@ -24,8 +25,8 @@ export function listMetadata(page: ListPage): Record<string, unknown> {
   };
 }
 
-/** The pieces of a list; each but the last has about `pieceSize` bytes. */
-export function* encodeList(resource: ServedResource, envelope: Envelope, page: ListPage): Generator<Buffer, void> {
+/** The pieces of a list, in parts; each but the last has about `pieceSize` bytes. */
+export function* encodeList(resource: ServedResource, envelope: Envelope, page: ListPage): Generator<Buffer[], void> {
   const metadata = JSON.stringify(listMetadata(page));
   const head = `{"kind":"${resource.listKind}","apiVersion":"${resource.apiVersion}","metadata":${metadata},"items":[`;
   let parts: Buffer[] = [Buffer.from(head)];
@@ -37,12 +38,12 @@ export function* encodeList(resource: ServedResource, envelope: Envelope, page: 
     size += bytes.length;
     separator = nextItem;
     if (size < pieceSize) continue;
-    yield Buffer.concat(parts);
+    yield parts;
     parts = [];
     size = 0;
   }
   parts.push(listEnd);
-  yield Buffer.concat(parts);
+  yield parts;
 }
 
 const openItem = Buffer.from('{');
@@ -50,9 +51,18 @@ const nextItem = Buffer.from(',{');
 const listEnd = Buffer.from(']}\n');
 
 /** The pieces with a turn of the loop before each. */
-export async function* paced(pieces: Iterable<Buffer>, clock: Clock): AsyncGenerator<Buffer, void, undefined> {
+export async function* paced(pieces: Iterable<Chunk>, clock: Clock): AsyncGenerator<Chunk, void, undefined> {
   for (const piece of pieces) {
     yield piece;
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
+}
+
+export function partsOf(chunk: Chunk): readonly Uint8Array[] {
+  return chunk instanceof Uint8Array ? [chunk] : chunk;
+}
+
+/** Each chunk in one piece, for who cannot take it in parts. */
+export async function* joinedChunks(chunks: AsyncIterable<Chunk>): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of chunks) yield chunk instanceof Uint8Array ? chunk : Buffer.concat(chunk);
 }

@@ -32,8 +32,8 @@ export class ListMessages {
     return true;
   }
 
-  /** The pieces of the list; each but the last has about `pieceSize` bytes. Only when everything is encoded. */
-  *pieces(): Generator<Buffer, void> {
+  /** The pieces of the list, in parts; each but the last has about `pieceSize` bytes. Only when everything is encoded. */
+  *pieces(): Generator<Buffer[], void> {
     const resource = this.#resource;
     const typeMeta = { apiVersion: resource.apiVersion, kind: resource.listKind };
     const { head, end } = listParts(typeMeta, listMetadata(this.#page), this.#size);
@@ -44,11 +44,11 @@ export class ListMessages {
       parts.push(itemHead(message.length), message);
       size += message.length;
       if (size < pieceSize) continue;
-      yield Buffer.concat(parts);
+      yield parts;
       parts = [];
       size = 0;
     }
     parts.push(end);
-    yield Buffer.concat(parts);
+    yield parts;
   }
 }

@@ -68,16 +68,16 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
   if (output.format.name === 'protobuf') return replyWithMessages(context, page);
   const pieces = encodeList(resource, envelope, page);
   if (output.format.name !== 'json' || output.pretty) {
-    const json = Buffer.concat([...pieces]);
+    const json = Buffer.concat([...pieces].flat());
     const object = () => JSON.parse(json.toString()) as unknown;
     return bytesReply(output, [reformat(output.format, json, output.pretty)], { object });
   }
   const first = pieces.next();
   const second = first.done ? first : pieces.next();
-  if (second.done) return bytesReply(output, first.value ? [first.value] : [], {});
+  if (second.done) return bytesReply(output, first.value ?? [], {});
   const rest = (function* () {
-    yield first.value as Buffer;
-    yield second.value as Buffer;
+    yield first.value as Buffer[];
+    yield second.value as Buffer[];
     yield* pieces;
   })();
   return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks: paced(rest, clock) } };
@@ -92,7 +92,7 @@ function replyWithMessages({ output, resource, clock }: ReplyContext, page: List
   const messages = new ListMessages(resource, page);
   const items = () => page.entries.map((entry) => entry.objectIn(resource));
   const object = () => ({ ...listHead(resource, page), items: items() });
-  if (messages.encodeSome()) return bytesReply(output, [...messages.pieces()], { object });
+  if (messages.encodeSome()) return bytesReply(output, [...messages.pieces()].flat(), { object });
   const chunks = (async function* () {
     do await new Promise<void>((resolve) => clock.soon(resolve));
     while (!messages.encodeSome());

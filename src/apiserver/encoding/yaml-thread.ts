@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { timeout, tooManyRequests } from '../../apimachinery/status.ts';
 import { type YamlConversion, yamlToJson } from '../../apimachinery/yaml-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { ownExtension } from '../../base/own-imports.ts';
 import type { ApiRequest } from '../request.ts';
 
 export type YamlConverter = (text: string) => YamlConversion;
@@ -99,8 +100,7 @@ export class YamlThread {
   }
 
   #start(): Worker {
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-    const worker = new Worker(new URL(`./yaml-worker${extension}`, import.meta.url), {
+    const worker = new Worker(new URL(`./yaml-worker${ownExtension}`, import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });

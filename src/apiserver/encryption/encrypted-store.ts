@@ -11,6 +11,7 @@ import type {
   RangeResult,
   Store,
   StoreEvent,
+  StoreHistory,
   Subscription,
   Watcher,
   WatchOptions,
@@ -21,6 +22,8 @@ import type { Decrypted } from './provider.ts';
 export interface EncryptedStoreOptions {
   /** Of the resource that a key belongs to; undefined: values are kept as they are. */
   encryptionOf(key: string): ResourceEncryption | undefined;
+  /** The key that a value is bound to, so that it cannot be read at another: the one it has in the end, if that is another. */
+  readonly boundTo?: ((key: string) => string) | undefined;
 }
 
 /** A value as it was before it was encrypted here. */
@@ -75,7 +78,7 @@ export class EncryptedStore implements Store<Uint8Array> {
   put(key: string, value: Uint8Array, options?: PutOptions): Promise<CommitResult<Uint8Array>> {
     try {
       const encryption = this.#options.encryptionOf(key);
-      const stored = encryption?.encrypt(value, key) ?? value;
+      const stored = encryption?.encrypt(value, this.#boundTo(key)) ?? value;
       const written = { key, value, writer: encryption?.writer ?? '' };
       // Without a turn in between where there is nothing to wait for: writes are taken in the order in which they are asked for.
       if (stored instanceof Promise) return stored.then((bytes) => this.#put(bytes, written, options));
@@ -142,6 +145,10 @@ export class EncryptedStore implements Store<Uint8Array> {
     return this.#inner.compact(revision);
   }
 
+  get history(): StoreHistory | undefined {
+    return this.#inner.history;
+  }
+
   size(): Promise<number> {
     return this.#inner.size();
   }
@@ -204,11 +211,15 @@ export class EncryptedStore implements Store<Uint8Array> {
       throw new Error(`unable to transform key ${JSON.stringify(key)}: ${message}`, { cause: error });
     };
     try {
-      const result = encryption.decrypt(stored, key);
+      const result = encryption.decrypt(stored, this.#boundTo(key));
       return result instanceof Promise ? result.then(settled, failed) : settled(result);
     } catch (error) {
       return failed(error);
     }
+  }
+
+  #boundTo(key: string): string {
+    return this.#options.boundTo?.(key) ?? key;
   }
 
   #note(key: string, writer: string): void {

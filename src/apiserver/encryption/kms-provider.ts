@@ -12,11 +12,9 @@ import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import { type Decoded, encryptedObject } from './kms-messages.ts';
+import { type EncryptedObject, encryptedObject } from './kms-messages.ts';
 import type { KmsService } from './kms-service.ts';
 import { type Decrypted, gcmCipher, type Provider } from './provider.ts';
-
-type EncryptedObject = Decoded<typeof encryptedObject>;
 
 export interface KmsProviderOptions {
   readonly name: string;

@@ -1,23 +1,20 @@
 /** A key management service behind a unix socket: gRPC, with a limit for each call. */
 import type { Client as GrpcClient, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
+import type { Decoded, Draft, Message, MessageCodec, Sent, Table } from '../../base/wire-message.ts';
 import {
-  type Decoded,
   decryptRequest,
   decryptResponse,
   encryptRequest,
   encryptResponse,
-  type Message,
-  type MessageCodec,
   statusRequest,
   statusResponse,
-  type Table,
 } from './kms-messages.ts';
 
 export interface KmsService {
   status(): Promise<Decoded<typeof statusResponse>>;
-  encrypt(request: Decoded<typeof encryptRequest>): Promise<Decoded<typeof encryptResponse>>;
-  decrypt(request: Decoded<typeof decryptRequest>): Promise<Decoded<typeof decryptResponse>>;
+  encrypt(request: Sent<typeof encryptRequest>): Promise<Decoded<typeof encryptResponse>>;
+  decrypt(request: Sent<typeof decryptRequest>): Promise<Decoded<typeof decryptResponse>>;
   close(): void;
 }
 
@@ -47,7 +44,7 @@ function methodsOf(client: GrpcClient, metadata: Metadata, options: KmsServiceOp
     method: string,
     question: MessageCodec<Q>,
     answer: MessageCodec<R>,
-    request: Message<Q>,
+    request: Draft<Q>,
   ): Promise<Message<R>> =>
     new Promise((resolve, reject) => {
       let late = false;

@@ -18,7 +18,7 @@ export interface HealthCheck {
 
 export interface HealthOptions {
   ready(): Promise<void>;
-  storeOpen(): Promise<void>;
+  readonly store: { healthy(): Promise<void>; ready(): Promise<void> };
 }
 
 const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
@@ -62,13 +62,13 @@ export class HealthChecks {
   readonly statistics = new HealthStatistics();
   readonly #checks: HealthCheck[];
 
-  constructor({ ready, storeOpen }: HealthOptions) {
+  constructor({ ready, store }: HealthOptions) {
     const well = async () => {};
     this.#checks = [
       { name: 'ping', check: well },
       { name: 'log', check: well },
-      { name: 'etcd', check: storeOpen },
-      { name: 'etcd-readiness', in: ['readyz'], check: storeOpen },
+      { name: 'etcd', check: () => store.healthy() },
+      { name: 'etcd-readiness', in: ['readyz'], check: () => store.ready() },
       { name: 'informer-sync', in: ['readyz'], check: ready },
     ];
   }

@@ -13,6 +13,7 @@ import type { Log } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { ListenAddress } from '../../serving/listen-address.ts';
 import { peerChain } from '../../serving/peer-chain.ts';
+import type { TlsParameters } from '../../serving/tls-parameters.ts';
 import { Deadlines } from '../deadlines.ts';
 import { failureResponse } from '../failure.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
@@ -29,6 +30,8 @@ export interface HttpServerOptions {
   /** PEM. */
   readonly certificate: string;
   readonly key: string;
+  /** What is asked of clients' TLS, and which certificate is shown under which name. Default: TLS 1.2 and newer. */
+  readonly tls?: TlsParameters | undefined;
   readonly log: Log;
   readonly clock?: Clock | undefined;
   /** For a request's body to arrive. Default 60 s. */
@@ -91,6 +94,7 @@ class NetworkServer {
   readonly #server: Http2SecureServer;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #tls: TlsParameters;
   readonly #bodyDeadlines: Deadlines;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -107,12 +111,13 @@ class NetworkServer {
   private constructor(options: HttpServerOptions) {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
+    this.#tls = options.tls ?? { minVersion: 'TLSv1.2' };
     this.#bodyDeadlines = new Deadlines(this.#clock, options.bodyTimeoutMs ?? defaultBodyTimeoutMs);
     this.#server = createSecureServer({
       allowHTTP1: true,
       cert: options.certificate,
       key: options.key,
-      minVersion: 'TLSv1.2',
+      ...this.#tls,
       // The certificate is verified by authentication: a foreign one is a 401, not the end of the connection.
       requestCert: true,
       rejectUnauthorized: false,
@@ -136,7 +141,7 @@ class NetworkServer {
   }
 
   replaceCertificate(certificate: string, key: string): void {
-    this.#server.setSecureContext({ cert: certificate, key });
+    this.#server.setSecureContext({ ...this.#tls, cert: certificate, key });
   }
 
   #contextOf(options: HttpServerOptions): ConnectionContext {

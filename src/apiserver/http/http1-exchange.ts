@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { onFirstCall } from '../../base/lazy-module.ts';
+import { joinedChunks } from '../encoding/list-encoding.ts';
 import type { UpgradeConnection } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
@@ -36,6 +38,10 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
   if (made instanceof HttpRequest) socket.once('close', () => made.abort());
   const encoded = made instanceof HttpRequest ? await context.respond(made) : made;
   if (encoded.body.kind === 'taken' || socket.destroyed) return;
+  if (encoded.body.kind === 'watch' && isWebSocket(upgrade)) {
+    const { frames } = encoded.body;
+    return serveWatchOverWebSocket(upgrade, { frames, contentType: encoded.headers['content-type'] ?? '' });
+  }
   const head = Object.entries({ ...encoded.headers, connection: 'close' })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
@@ -43,6 +49,14 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
   const { STATUS_CODES } = process.getBuiltinModule('node:http');
   socket.write(`HTTP/1.1 ${encoded.status} ${STATUS_CODES[encoded.status] ?? ''}\r\n${head}\r\n`);
   await writeBody(socket, encoded.body, context.joiner);
+}
+
+const serveWatchOverWebSocket = onFirstCall(
+  async () => (await import('./watch-web-socket.ts')).serveWatchOverWebSocket,
+);
+
+function isWebSocket({ request }: UpgradeConnection): boolean {
+  return /^websocket$/i.test(request.headers.upgrade ?? '');
 }
 
 async function requestOrFailure(
@@ -79,7 +93,7 @@ async function writeBody(target: Duplex | ServerResponse, body: EncodedBody, joi
     target.end(body.bytes);
   } else if (body.kind === 'stream') {
     if ('flushHeaders' in target) target.flushHeaders();
-    for await (const chunk of body.chunks) {
+    for await (const chunk of joinedChunks(body.chunks)) {
       if (target.destroyed) return;
       if (!target.write(chunk)) await drained(target);
     }

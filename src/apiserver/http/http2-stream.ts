@@ -2,7 +2,8 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Writable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { WatchSource } from '../request.ts';
+import { partsOf } from '../encoding/list-encoding.ts';
+import type { Chunk, WatchSource } from '../request.ts';
 import type { ConnectionContext } from './connection.ts';
 import { HttpRequest, noBody, streamedBody } from './http-request.ts';
 import { type EncodedResponse, encodeResponse, type FrameJoiner } from './response-encoding.ts';
@@ -80,12 +81,21 @@ async function write(
   else if (body.kind === 'watch') pumpFrames(body.frames, stream, context.joiner);
 }
 
-async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+async function writeChunks(stream: ServerHttp2Stream, chunks: AsyncIterable<Chunk>): Promise<void> {
   for await (const chunk of chunks) {
     if (stream.destroyed) return;
-    if (!stream.write(chunk)) await drained(stream);
+    if (!writeTogether(stream, partsOf(chunk))) await drained(stream);
   }
   stream.end();
+}
+
+/** Whether more may be written at once. */
+function writeTogether(stream: ServerHttp2Stream, parts: readonly Uint8Array[]): boolean {
+  let takesMore = true;
+  stream.cork();
+  for (const part of parts) takesMore = stream.write(part);
+  stream.uncork();
+  return takesMore;
 }
 
 /** What comes is written at once; a client who does not read is waited for, and cut off by the watch when too much has piled up. */

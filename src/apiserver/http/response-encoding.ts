@@ -7,14 +7,15 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { encodeAny } from '../encoding/json.ts';
+import { joinedChunks, partsOf } from '../encoding/list-encoding.ts';
 import { encodeIn } from '../encoding/media-types.ts';
 import { negotiate } from '../encoding/negotiation.ts';
-import type { ApiRequest, ApiResponse, WatchFrame, WatchSource } from '../request.ts';
+import type { ApiRequest, ApiResponse, Chunk, WatchFrame, WatchSource } from '../request.ts';
 
 export type EncodedBody =
   | { readonly kind: 'taken' }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
-  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Chunk> }
   | { readonly kind: 'watch'; readonly frames: WatchSource };
 
 export interface EncodedResponse {
@@ -54,7 +55,7 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
       if (body.live || !wantsGzip(request)) {
         return { status: response.status, headers, body: { kind: 'stream', chunks: pieces } };
       }
-      const chunks = Readable.from(pieces).pipe(createGzip({ level: gzipLevel }));
+      const chunks = Readable.from(joinedChunks(pieces)).pipe(createGzip({ level: gzipLevel }));
       return { status: response.status, headers: { ...headers, ...gzipHeaders }, body: { kind: 'stream', chunks } };
     }
     case 'watch':
@@ -63,13 +64,10 @@ export async function encodeResponse(request: ApiRequest, response: ApiResponse)
 }
 
 /** Tells the size when all has been taken. */
-async function* weighing(
-  chunks: AsyncIterable<Uint8Array>,
-  weighed: (bytes: number) => void,
-): AsyncGenerator<Uint8Array, void> {
+async function* weighing(chunks: AsyncIterable<Chunk>, weighed: (bytes: number) => void): AsyncGenerator<Chunk, void> {
   let size = 0;
   for await (const chunk of chunks) {
-    size += chunk.length;
+    for (const part of partsOf(chunk)) size += part.length;
     yield chunk;
   }
   weighed(size);

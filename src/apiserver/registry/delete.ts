@@ -83,7 +83,8 @@ async function admitDeletion(operation: Operation, object: KubeObject, options: 
   await operation.environment.admission().validate(attributes);
 }
 
-function checkPreconditions(kind: StoredKind, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+/** Throws 409 in upstream's words. */
+export function checkPreconditions(kind: StoredKind, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
   // Upstream puts the kind where the resource belongs.
   const subject = { group: kind.hub.group, resource: kind.hub.kind };
   const { uid, resourceVersion } = preconditions ?? {};

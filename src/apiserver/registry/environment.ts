@@ -29,7 +29,8 @@ import type { WatchLifetimes } from './watch-lifetimes.ts';
 export interface EnvironmentOptions<V> {
   readonly resources: ServedResources;
   readonly store: Store<V>;
-  readonly form: ObjectForm<V>;
+  /** Asked when the first storage is made. */
+  readonly form: () => ObjectForm<V>;
   /** See `ApiStore`. */
   readonly isStale?: ((key: string) => boolean) | undefined;
   readonly clock: Clock;
@@ -62,7 +63,7 @@ const decodedCapacity = 2048;
 const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
-  const { store, form, clock, random, log } = options;
+  const { store, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
   const delivery = new Delivery(clock, log);
   const labelSelectors = new Map<string, LabelMatcher>();
@@ -77,7 +78,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
-    const trustedAfter = kind.trustedAfter ?? options.trustedAfter();
+    const trustedAfter = Math.max(kind.trustedAfter ?? 0, options.trustedAfter());
+    const form = options.form();
     const stored: Source<V> = { keepsObjects: form.keepsObjects, store, feed };
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
@@ -85,9 +87,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const kept = kind.source ? store : undefined;
     return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale: options.isStale });
   };
-  options.resources.onChange((gone) => {
-    for (const kind of gone) forget(kind);
-  });
+  options.resources.onChange((gone) => gone.forEach(forget));
   /** What was served ends its watches and gives everything back. */
   const forget = (kind: StoredKind) => {
     storages.get(kind)?.cache.detach();

@@ -212,7 +212,7 @@ function applied(
   }
   const patch = value as Document;
   const after = applyStrategicMergePatch(before, patch, target.codec.type!);
-  const problem = restoreProblem(after, target.codec.type!);
+  const problem = restoreProblem(after, target.codec.type!, before);
   if (problem !== undefined) throw nonsense(goValue(patch), problem);
   return decoded(after, strictErrors, { ...target, shown: () => goValue(patch) });
 }

@@ -5,7 +5,7 @@
  *     30000 ........ 30085 | 30086 ............................ 32767
  *      asked for by hand   |  handed out, from a random start onwards
  *
- * All state is in memory and every step is synchronous; what is stored in Services decides after a restart.
+ * All state is in memory and every step is synchronous; what is stored decides after a restart, and where others hand out too.
  */
 import type { Random } from '../../base/random.ts';
 
@@ -24,6 +24,7 @@ export class NumberRange {
   readonly #lowerBand: bigint;
   readonly #random: Random;
   readonly #taken = new Set<bigint>();
+  #changes = 0;
 
   constructor(options: NumberRangeOptions) {
     this.first = options.first;
@@ -35,6 +36,16 @@ export class NumberRange {
   /** How many are handed out. */
   get taken(): number {
     return this.#taken.size;
+  }
+
+  /** How often a number was taken or given back; tells whether anything has changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Those handed out. */
+  all(): Iterable<bigint> {
+    return this.#taken;
   }
 
   contains(number: bigint): boolean {
@@ -49,11 +60,12 @@ export class NumberRange {
   take(number: bigint): boolean {
     if (this.#taken.has(number)) return false;
     this.#taken.add(number);
+    this.#changes++;
     return true;
   }
 
   release(number: bigint): void {
-    this.#taken.delete(number);
+    if (this.#taken.delete(number)) this.#changes++;
   }
 
   /** All are free again. */

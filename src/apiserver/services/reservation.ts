@@ -31,6 +31,12 @@ export class Reservation {
     return number;
   }
 
+  /** As if no number had been asked for. What the ranges say is for the caller to mend. */
+  forgetNumbers(): void {
+    this.#taken.clear();
+    this.#leaving.length = 0;
+  }
+
   /** Gives the number back once the write has succeeded. */
   releaseLater(range: NumberRange, number: bigint): void {
     this.#leaving.push({ range, number });
@@ -45,12 +51,22 @@ export class Reservation {
     this.#addressesLeaving.push(address);
   }
 
-  /** Returns the addresses that are to be given back now. */
-  finish(kept: boolean): readonly string[] {
+  /** The addresses that are to be given back at the end. */
+  addressesToReturn(kept: boolean): readonly string[] {
     if (this.dryRun) return [];
-    if (kept) for (const { range, number } of this.#leaving) range.release(number);
-    else for (const [range, numbers] of this.#taken) for (const number of numbers) range.release(number);
     return kept ? this.#addressesLeaving : this.#addressesTaken;
+  }
+
+  /** Undefined when there is nothing to give back. */
+  numbersToReturn(kept: boolean): (() => void) | undefined {
+    if (this.dryRun) return undefined;
+    const returned = kept
+      ? this.#leaving
+      : [...this.#taken].flatMap(([range, numbers]) => [...numbers].map((number) => ({ range, number })));
+    if (returned.length === 0) return undefined;
+    return () => {
+      for (const { range, number } of returned) range.release(number);
+    };
   }
 
   #own(range: NumberRange): Set<bigint> {

@@ -3,16 +3,16 @@
  * stored in Services: at the first write the allocator reads them all, and from then on keeps in memory what is taken. A server that
  * dies between taking and storing has lost nothing: `address-repair.ts` finds what it had taken.
  *
- * One process allocates node ports at a time; several API servers over one store must share them through the store, which is not done
- * yet.
+ * Where several API servers share a store, they share node ports through it too (`shared-ports.ts`).
  */
-import { type IPFamily, type Service, services } from '../../api/gen/core-v1.ts';
+import { type IPFamily, type RangeAllocation, type Service, services } from '../../api/gen/core-v1.ts';
 import { invalid as invalidValue, path } from '../../apimachinery/field-error.ts';
 import type { Draft } from '../../apimachinery/meta.ts';
 import { internalError, invalid } from '../../apimachinery/status.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
+import type { KeptRecords } from '../kept-records.ts';
 import { clusterIPsOf } from './address-object.ts';
 import { AddressPool } from './address-pool.ts';
 import { AddressRange } from './address-range.ts';
@@ -31,6 +31,7 @@ import {
 import type { NumberRange } from './number-range.ts';
 import { Reservation } from './reservation.ts';
 import { adoptAllocatedValues, normalizeClusterIPs } from './service-fields.ts';
+import { SharedPorts } from './shared-ports.ts';
 
 export interface ServiceAllocatorOptions {
   /** Of the loopback user; asked once for all Services. */
@@ -41,6 +42,8 @@ export interface ServiceAllocatorOptions {
   readonly serviceCidrs: readonly string[];
   /** `--service-node-port-range`; default 30000-32767. */
   readonly nodePortRange?: PortRange | undefined;
+  /** Where servers agree on node ports; absent: nobody else allocates. */
+  readonly portRecords?: KeptRecords<RangeAllocation> | undefined;
 }
 
 /** Ends what `allocate` began: `kept` tells whether the Service was stored. */
@@ -51,6 +54,7 @@ export class ServiceAllocator {
   readonly #addresses: AddressPool;
   readonly #ranges: readonly AddressRange[];
   readonly #ports: NumberRange;
+  readonly #shared: SharedPorts | undefined;
   #restored: Promise<void> | undefined;
 
   /** Throws when a CIDR cannot be used. */
@@ -58,7 +62,10 @@ export class ServiceAllocator {
     this.#options = options;
     this.#ranges = options.serviceCidrs.map((text) => new AddressRange(text, options.random));
     this.#addresses = new AddressPool(options);
-    this.#ports = nodePortNumbers(options.nodePortRange ?? defaultNodePortRange, options.random);
+    const { client, portRecords: records, nodePortRange: range = defaultNodePortRange } = options;
+    this.#ports = nodePortNumbers(range, options.random);
+    const rebuild = () => portsInUse(client);
+    this.#shared = records && new SharedPorts({ records, range, numbers: this.#ports, rebuild });
   }
 
   /** Families of the cluster, the default one first. */
@@ -84,7 +91,7 @@ export class ServiceAllocator {
     previous: Service | undefined,
     options: { readonly dryRun: boolean },
   ): Promise<FinishAllocation> {
-    await this.restore();
+    if (!this.#shared) await this.restore();
     const reservation = new Reservation(options);
     try {
       if (previous) adoptAllocatedValues(service, previous);
@@ -101,15 +108,39 @@ export class ServiceAllocator {
 
   /** Gives back what a deleted Service had. */
   async release(service: Service): Promise<void> {
-    for (const port of usedNodePorts(service)) this.#ports.release(BigInt(port));
-    if (needsHealthCheckPort(service) && service.spec.healthCheckNodePort) {
-      this.#ports.release(BigInt(service.spec.healthCheckNodePort));
+    const ports = allPortsOf(service);
+    if (ports.length > 0) {
+      await this.#releasePorts(() => {
+        for (const port of ports) this.#ports.release(BigInt(port));
+      });
     }
     await this.#releaseAddresses(clusterIPsOf(service));
   }
 
   async #finish(reservation: Reservation, kept: boolean): Promise<void> {
-    await this.#releaseAddresses(reservation.finish(kept));
+    const release = reservation.numbersToReturn(kept);
+    if (release) await this.#releasePorts(release);
+    await this.#releaseAddresses(reservation.addressesToReturn(kept));
+  }
+
+  /** A failure leaves the ports to the repair, as with addresses. */
+  async #releasePorts(release: () => void): Promise<void> {
+    if (!this.#shared) return release();
+    await this.#shared
+      .change(release, () => {})
+      .catch((error: unknown) => {
+        this.#options.log.warn('node ports of a service were not given back', { error: String(error) });
+      });
+  }
+
+  /** `step` takes ports for the service; where others take too, it may run more than once. */
+  async #takePorts(service: Draft<Service>, reservation: Reservation, step: () => void): Promise<void> {
+    if (!this.#shared) return step();
+    const { ports, healthCheckNodePort } = structuredClone(service.spec);
+    await this.#shared.change(step, () => {
+      reservation.forgetNumbers();
+      Object.assign(service.spec, structuredClone({ ports, healthCheckNodePort }));
+    });
   }
 
   /** A failure leaves the address to the repair: the write itself is done. */
@@ -122,22 +153,25 @@ export class ServiceAllocator {
   }
 
   async #restore(): Promise<void> {
-    const { items } = await this.#options.client.list(services);
-    for (const service of items) {
-      for (const port of usedNodePorts(service)) this.#ports.take(BigInt(port));
-      if (needsHealthCheckPort(service) && service.spec.healthCheckNodePort)
-        this.#ports.take(BigInt(service.spec.healthCheckNodePort));
-    }
+    for (const port of await portsInUse(this.#options.client)) this.#ports.take(BigInt(port));
   }
 
   async #create(service: Draft<Service>, reservation: Reservation): Promise<void> {
     await this.#takeAddresses(service, reservation);
-    if (hasNodePorts(service)) takeNodePorts(service, this.#ports, reservation);
-    if (needsHealthCheckPort(service)) takeHealthCheckPort(service, this.#ports, reservation);
+    if (!hasNodePorts(service)) return;
+    await this.#takePorts(service, reservation, () => {
+      takeNodePorts(service, this.#ports, reservation);
+      if (needsHealthCheckPort(service)) takeHealthCheckPort(service, this.#ports, reservation);
+    });
   }
 
   async #update(service: Draft<Service>, previous: Service, reservation: Reservation): Promise<void> {
     await this.#updateAddresses(service, previous, reservation);
+    if (!hasNodePorts(service) && !hasNodePorts(previous)) return;
+    await this.#takePorts(service, reservation, () => this.#updatePorts(service, previous, reservation));
+  }
+
+  #updatePorts(service: Draft<Service>, previous: Service, reservation: Reservation): void {
     const ports = { numbers: this.#ports, reservation };
     if (hasNodePorts(previous) && !hasNodePorts(service)) {
       for (const port of usedNodePorts(previous)) reservation.releaseLater(this.#ports, BigInt(port));
@@ -206,4 +240,16 @@ export class ServiceAllocator {
       ),
     ]);
   }
+}
+
+async function portsInUse(client: Client): Promise<readonly number[]> {
+  const { items } = await client.list(services);
+  return items.flatMap(allPortsOf);
+}
+
+/** Node ports of a Service, that of its health check among them. */
+function allPortsOf(service: Service): readonly number[] {
+  const { healthCheckNodePort } = service.spec;
+  const own = usedNodePorts(service);
+  return needsHealthCheckPort(service) && healthCheckNodePort ? [...own, healthCheckNodePort] : own;
 }

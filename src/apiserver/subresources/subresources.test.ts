@@ -113,6 +113,28 @@ describe('subresources', () => {
     await assert.rejects(client.get(pods, refOf('unprotected')), isNotFound);
   });
 
+  test('a Pod that is evicted says so while it ends', async () => {
+    const pod = await createPod('telling', { nodeName: 'n' });
+    const status = { ...pod.status, phase: 'Running' } as const;
+    await client.updateStatus(pods, { ...pod, status });
+    await evict('telling');
+    const { metadata, status: after } = await client.get(pods, refOf('telling'));
+    assert.ok(metadata.deletionTimestamp);
+    assert.partialDeepStrictEqual(after?.conditions, [
+      { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
+    ]);
+  });
+
+  test('an eviction of another state of the Pod is refused before it is marked', async () => {
+    const pod = await createPod('moved', { nodeName: 'n' });
+    await client.updateStatus(pods, { ...pod, status: { ...pod.status, phase: 'Running' } });
+    const { resourceVersion } = pod.metadata;
+    await assert.rejects(evict('moved', { deleteOptions: { preconditions: { resourceVersion } } }), { code: 409 });
+    const { status, metadata } = await client.get(pods, refOf('moved'));
+    assert.equal(metadata.deletionTimestamp, undefined);
+    assert.ok(!isConditionTrue(status?.conditions, 'DisruptionTarget'));
+  });
+
   test('a budget that is used up keeps its Pods', async () => {
     await runReady('protected');
     await budget('protected', { ...counts, disruptionsAllowed: 0, observedGeneration: 1 });

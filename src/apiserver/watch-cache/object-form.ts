@@ -1,9 +1,9 @@
 /**
  * How a store keeps the objects of a kind. A store in memory keeps them as they are and encodes when somebody asks; a durable one
- * keeps canonical JSON and decodes when somebody asks. Neither form holds a resourceVersion: that is the revision of the entry.
+ * keeps bytes (`byte-forms.ts`) and decodes when somebody asks. No form holds a resourceVersion: that is the revision of the entry.
  */
 
-import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import type { KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { StoredKind } from '../resources.ts';
 
@@ -20,6 +20,9 @@ export interface ObjectForm<V> {
   apiVersionOf(value: V): string | undefined;
 }
 
+/** How new values are written: `--storage-media-type`. What is there is read in either form. */
+export type StoredMediaType = 'application/json' | 'application/vnd.kubernetes.protobuf';
+
 /** For `memoryStore<KubeObject>`: values are shared, so they are frozen on the way in. */
 export const objectForm: ObjectForm<KubeObject> = {
   keepsObjects: true,
@@ -27,17 +30,4 @@ export const objectForm: ObjectForm<KubeObject> = {
   toObject: (_kind, value) => value,
   equal: jsonEqual,
   apiVersionOf: ({ apiVersion }) => apiVersion,
-};
-
-/** For stores of bytes. */
-export const jsonForm: ObjectForm<Uint8Array> = {
-  keepsObjects: false,
-  toStored: (kind, object) => kind.codec.encodeStored(object),
-  toObject(kind, value) {
-    const object = kind.codec.decodeStored(value) as Draft<KubeObject>;
-    kind.behaviour.defaults?.(object);
-    return object;
-  },
-  equal: (a, b) => Buffer.compare(a, b) === 0,
-  apiVersionOf: (value) => (JSON.parse(Buffer.from(value).toString('utf8')) as KubeObject).apiVersion,
 };

@@ -18,6 +18,7 @@ import {
 } from '../../apiserver/audit/sink.ts';
 import { webhookSink } from '../../apiserver/audit/webhook-sink.ts';
 import { serverWebhook } from '../../apiserver/webhook-client/webhook-clients.ts';
+import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
@@ -70,6 +71,7 @@ function logSinkFrom(given: GivenFlags, parts: Parts): AuditSink | undefined {
   };
   const settings = modeFrom(given, 'audit-log', parts);
   if (path === undefined) return undefined;
+  checkMode(given, 'log');
   if (format !== 'json' && format !== 'legacy')
     throw new CommandError(`invalid audit log format ${format}`, 'Allowed formats are "legacy,json".');
   const writer = path === '-' ? standardOutput : openLog(path, { ...limits, clock: parts.clock });
@@ -92,6 +94,7 @@ async function webhookSinkFrom(given: GivenFlags, parts: Parts): Promise<AuditSi
   const initialBackoffMs = given.milliseconds('audit-webhook-initial-backoff');
   const settings = modeFrom(given, 'audit-webhook', parts);
   if (path === undefined) return undefined;
+  checkMode(given, 'webhook');
   const server = await kubeconfigOptions(path, { flag: '--audit-webhook-config-file', clock: parts.clock });
   const { webhook, close } = serverWebhook(server, parts);
   const sink = webhookSink(webhook, { ...parts, initialBackoffMs });
@@ -103,6 +106,31 @@ async function webhookSinkFrom(given: GivenFlags, parts: Parts): Promise<AuditSi
     },
   };
   return settings(closing, true);
+}
+
+const modes = ['batch', 'blocking', 'blocking-strict'];
+
+/** Numbers that batches cannot be made by are refused, where batches are made. */
+function checkMode(given: GivenFlags, plugin: 'log' | 'webhook'): void {
+  const prefix = `audit-${plugin}`;
+  const mode = given.text(`${prefix}-mode`);
+  if (!modes.includes(mode)) {
+    throw new FlagError(`invalid audit ${plugin} mode ${mode}, allowed modes are "${modes.join(',')}"`);
+  }
+  if (mode !== 'batch') return;
+  const wanted: readonly (readonly [flag: string, what: string])[] = [
+    ['buffer-size', 'buffer size'],
+    ['max-size', 'max batch size'],
+    ...(given.flag(`${prefix}-batch-throttle-enable`)
+      ? [['throttle-qps', 'throttle QPS'] as const, ['throttle-burst', 'throttle burst'] as const]
+      : []),
+  ];
+  for (const [flag, what] of wanted) {
+    const value = given.number(`${prefix}-batch-${flag}`);
+    if (value <= 0) {
+      throw new FlagError(`invalid audit batch ${plugin} ${what} ${value}, must be a positive number`);
+    }
+  }
 }
 
 /** What `--audit-log-...` and `--audit-webhook-...` have in common, around either sink. */

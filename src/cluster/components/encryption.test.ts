@@ -9,19 +9,16 @@ import * as grpc from '@grpc/grpc-js';
 import { configMaps, secrets } from '../../api/gen/core-v1.ts';
 import { openServer, openServerWithDefault } from '../../apiserver/api-server.fixture.ts';
 import {
-  type Decoded,
   decryptRequest,
   decryptResponse,
   encryptRequest,
   encryptResponse,
-  type Message,
-  type MessageCodec,
   statusRequest,
   statusResponse,
-  type Table,
 } from '../../apiserver/encryption/kms-messages.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { Decoded, Draft, Message, MessageCodec, Table } from '../../base/wire-message.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { encryptStore } from './encryption.ts';
@@ -47,7 +44,10 @@ async function open(data: string, config: string, { reload = false, clock = new 
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog });
   const encryption = await encryptStore(store, { path: config, reload }, parts);
   const existing = (await store.get(`/registry/namespaces/${namespace}`)) !== undefined;
-  const opened = await (existing ? openServer : openServerWithDefault)({ store: encryption.store });
+  const { store: encrypted, isStale } = encryption;
+  const opened = await (existing ? openServer : openServerWithDefault)({
+    store: { kind: 'bytes', store: encrypted, isStale },
+  });
   return {
     ...opened,
     clock,
@@ -119,9 +119,9 @@ async function startPlugin(socket: string) {
     path: `/v2.KeyManagementService/${name}`,
     requestStream: false,
     responseStream: false,
-    requestSerialize: question.encode,
+    requestSerialize: (message) => question.encode(message as Draft<Q>),
     requestDeserialize: question.decode,
-    responseSerialize: answer.encode,
+    responseSerialize: (message) => answer.encode(message as Draft<R>),
     responseDeserialize: answer.decode,
   });
   const answering =

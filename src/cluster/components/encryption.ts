@@ -23,7 +23,6 @@ import {
   validateEncryption,
 } from '../../apiserver/encryption/validation.ts';
 import type { HealthCheck } from '../../apiserver/health/health-checks.ts';
-import type { ApiStore } from '../../apiserver/index.ts';
 import type { Store } from '../../storage/store.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
@@ -33,9 +32,17 @@ import { contentHash, followFile } from './followed-file.ts';
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
 
 export interface StoreEncryption {
-  readonly store: ApiStore;
+  readonly store: Store<Uint8Array>;
+  /** See `BytesStore`. */
+  isStale(key: string): boolean;
   readonly healthCheck: HealthCheck;
   close(): Promise<void>;
+}
+
+export interface EncryptionSettings {
+  readonly path: string;
+  readonly reload: boolean;
+  readonly boundTo?: ((key: string) => string) | undefined;
 }
 
 interface Loaded {
@@ -52,7 +59,7 @@ const kmsV1Refused =
 /** Rejects with a `CommandError` for a file that is wrong. */
 export async function encryptStore(
   store: Store<Uint8Array>,
-  { path, reload }: { readonly path: string; readonly reload: boolean },
+  { path, reload, boundTo }: EncryptionSettings,
   parts: Parts,
 ): Promise<StoreEncryption> {
   let text = readConfigurationText(path, flag);
@@ -74,9 +81,10 @@ export async function encryptStore(
     }
   };
   const following = reload ? followFile({ path, clock: parts.clock, look }) : undefined;
-  const encrypted = new EncryptedStore(store, { encryptionOf: encryptionByKey(encryption) });
+  const encrypted = new EncryptedStore(store, { encryptionOf: encryptionByKey(encryption), boundTo });
   return {
-    store: { kind: 'bytes', store: encrypted, isStale: (key) => encrypted.isStale(key) },
+    store: encrypted,
+    isStale: (key) => encrypted.isStale(key),
     healthCheck: {
       name: 'kms-providers',
       async check() {

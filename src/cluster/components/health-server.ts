@@ -1,6 +1,7 @@
 /** The health page of a component: plain HTTP or HTTPS, open to everybody, and nothing else behind it. */
 import { createServer as createPlainServer, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
+import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { CommandError } from '../command-error.ts';
 
 export interface HealthServerOptions {
@@ -12,6 +13,7 @@ export interface HealthServerOptions {
   >;
   /** Absent: plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tlsParameters?: TlsParameters | undefined;
 }
 
 export const alwaysOk = () => ({ healthy: true, text: 'ok' });
@@ -22,7 +24,7 @@ export interface HealthServer extends AsyncDisposable {
 }
 
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { host, port, paths, tls } = options;
+  const { host, port, paths, tls, tlsParameters = defaultTlsParameters } = options;
   if (port === 0) return { replaceCertificate() {}, [Symbol.asyncDispose]: async () => {} };
   const answer: RequestListener = (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
@@ -38,7 +40,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     });
     response.end(text);
   };
-  const secure = tls && createServer({ cert: tls.certificate, key: tls.key }, answer);
+  const secure = tls && createServer({ ...tlsParameters, cert: tls.certificate, key: tls.key }, answer);
   const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -52,7 +54,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     server.listen({ host, port }, () => resolve());
   });
   return {
-    replaceCertificate: ({ certificate, key }) => secure?.setSecureContext({ cert: certificate, key }),
+    replaceCertificate: ({ certificate, key }) =>
+      secure?.setSecureContext({ ...tlsParameters, cert: certificate, key }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

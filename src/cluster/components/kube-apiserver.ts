@@ -1,16 +1,16 @@
 /**
- * `coracle kube-apiserver`: the API server alone, over the embedded store in `--data-dir` (a flag of ours; storage on etcd is not built
- * yet).
+ * `coracle kube-apiserver`: the API server alone, over etcd (`--etcd-servers`), or without one over the embedded store in `--data-dir`, a
+ * flag of ours.
  */
 import { isIp } from '../../apimachinery/addresses.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
+import type { HistoryRetention } from '../../apiserver/compaction.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
-import type { ApiServer, ApiStore } from '../../apiserver/index.ts';
+import type { ApiServer, ApiStore, BytesStore } from '../../apiserver/index.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
 import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
-import type { Store } from '../../storage/store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
@@ -28,9 +28,12 @@ import {
   type ServingPair,
   servingCertificate,
 } from './serving-certificate.ts';
+import { tlsParametersFrom } from './tls-flags.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
+  { name: 'history-retention', type: 'duration', default: '0s' },
+  { name: 'history-max-changes', type: 'int64', default: 100_000 },
   { name: 'default-not-ready-toleration-seconds', type: 'int64', default: 300 },
   { name: 'default-unreachable-toleration-seconds', type: 'int64', default: 300 },
 ];
@@ -44,20 +47,13 @@ export const kubeApiServer: ComponentCommand = {
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
   const { clock, random, log, signal } = environment;
-  if (given.list('etcd-servers').length > 0)
-    throw new CommandError(
-      'storage on etcd is not built yet.',
-      'Leave --etcd-servers out: objects are then kept in --data-dir.',
-    );
   const { certificate, ...place } = placeFrom(given, environment);
   await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
-  const path = given.text('data-dir');
+  const open = await storeFrom(given, environment);
   environment.started();
-  const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
-    throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
-  });
+  await using opened = await open();
   try {
-    const apiStore = await configured.storeOver(store);
+    const apiStore = await configured.storeOver(opened.store, opened.boundTo);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
     configured.attach(server.server);
     const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
@@ -70,9 +66,25 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     await server.close();
   } catch (error) {
     throw listenProblem(error);
-  } finally {
-    await store.close();
   }
+}
+
+interface OpenedStore extends AsyncDisposable {
+  readonly store: BytesStore;
+  readonly boundTo?: (key: string) => string;
+}
+
+/** Reads all that flags say of the store; to be opened later. */
+async function storeFrom(given: GivenFlags, environment: ComponentEnvironment): Promise<() => Promise<OpenedStore>> {
+  if (given.list('etcd-servers').length > 0) return (await import('./etcd.ts')).etcdFrom(given, environment);
+  const { clock, log } = environment;
+  const path = given.text('data-dir');
+  return async () => {
+    const store = await openLmdbStore({ path, codec: bufferCodec, clock, log }).catch((error) => {
+      throw new CommandError(String(error.message), 'Choose another folder with --data-dir.');
+    });
+    return { store: { kind: 'bytes', store }, [Symbol.asyncDispose]: () => store.close() };
+  };
 }
 
 function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenTrust {
@@ -82,8 +94,8 @@ function tokenTrust({ issuers, apiAudiences = issuers }: ApiServerTrust): TokenT
 /** What flags say about any API server, be it alone or one of `coracle up`: everything but its place and whom it trusts. */
 export interface ConfiguredApiServer extends AsyncDisposable {
   readonly options: Partial<ComposedApiServerOptions>;
-  /** The store as the server sees it: encrypted where that is asked for. */
-  storeOver(store: Store<Uint8Array>): Promise<ApiStore>;
+  /** The store as the server sees it: encrypted where that is asked for. `boundTo`: see `EncryptedStoreOptions`. */
+  storeOver(store: BytesStore, boundTo?: (key: string) => string): Promise<ApiStore>;
   /** Health checks of what was configured. */
   attach(server: ApiServer): void;
 }
@@ -95,6 +107,7 @@ export async function configureApiServer(
   tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
   const options = policyFrom(given);
+  const tls = tlsParametersFrom(given, environment);
   const encryption = {
     path: given.optionalText('encryption-provider-config'),
     reload: given.flag('encryption-provider-config-automatic-reload'),
@@ -104,12 +117,14 @@ export async function configureApiServer(
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations },
-    async storeOver(store) {
-      if (encryption.path === undefined) return { kind: 'bytes', store };
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
+    async storeOver(plain, boundTo) {
+      const { path, reload } = encryption;
+      if (path === undefined) return plain;
       const { encryptStore } = await import('./encryption.ts');
-      encrypted = await encryptStore(store, { ...encryption, path: encryption.path }, environment);
-      return encrypted.store;
+      encrypted = await encryptStore(plain.store, { path, reload, boundTo }, environment);
+      const { store, isStale } = encrypted;
+      return { ...plain, store, isStale };
     },
     attach(server) {
       if (encrypted) server.registerHealthCheck(encrypted.healthCheck);
@@ -141,7 +156,16 @@ function listenProblem(error: unknown): unknown {
 
 type Place = Pick<
   ComposedApiServerOptions,
-  'trust' | 'listen' | 'advertiseAddress' | 'serviceCidrs' | 'kubelet' | 'aggregation' | 'hostname' | 'components'
+  | 'trust'
+  | 'listen'
+  | 'advertiseAddress'
+  | 'serviceCidrs'
+  | 'kubelet'
+  | 'aggregation'
+  | 'hostname'
+  | 'components'
+  | 'endpointReconciler'
+  | 'kubernetesNodePort'
 >;
 
 function placeFrom(
@@ -176,8 +200,17 @@ function placeFrom(
       credentials: clientFiles(given, ['proxy-client-cert-file', 'proxy-client-key-file']),
     },
     hostname: environment.machine.nodeName,
+    endpointReconciler: endpointReconciler(given.text('endpoint-reconciler-type')),
+    kubernetesNodePort: given.number('kubernetes-service-node-port'),
     components: localPortChecks(environment.clock),
   };
+}
+
+/** `master-count`, which upstream has deprecated, cannot tell which servers live. */
+function endpointReconciler(type: string): 'lease' | 'none' {
+  if (type === 'lease' || type === 'none') return type;
+  const problem = type === 'master-count' ? '"master-count" is not supported' : `"${type}" is unknown`;
+  throw new FlagError(`--endpoint-reconciler-type: ${problem}; must be lease or none`);
 }
 
 function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
@@ -207,13 +240,21 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     profiling: given.flag('profiling'),
     flags: given.parsed.values,
     goawayChance: given.number('goaway-chance'),
+    strictTransportSecurity: given.list('strict-transport-security-directives'),
     shutdown: {
       delayMs: given.milliseconds('shutdown-delay-duration'),
       watchGraceMs: given.milliseconds('shutdown-watch-termination-grace-period'),
       sendRetryAfter: given.flag('shutdown-send-retry-after'),
     },
     eventTtlSeconds: given.milliseconds('event-ttl') / 1000,
+    compactionIntervalMs: given.milliseconds('etcd-compaction-interval'),
+    history: historyFrom(given),
   };
+}
+
+function historyFrom(given: GivenFlags): HistoryRetention {
+  const retentionMs = given.isGiven('history-retention') ? given.milliseconds('history-retention') : undefined;
+  return { retentionMs, maxChanges: given.number('history-max-changes') };
 }
 
 function kubeletClientFiles(given: GivenFlags) {

@@ -1,6 +1,7 @@
 /** `coracle kube-controller-manager`. */
 import { serviceAccounts } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists } from '../../apimachinery/status.ts';
+import { Closers } from '../../base/closers.ts';
 import type { Client } from '../../client/client.ts';
 import { runControllerManager, unknownControllers } from '../../controllers/controllers.ts';
 import {
@@ -36,7 +37,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     renewDeadlineMs: given.milliseconds('leader-elect-renew-deadline'),
     retryPeriodMs: given.milliseconds('leader-elect-retry-period'),
   };
-  const { host, port, tls } = secureServer(given, environment, name);
+  const { host, port, tls, tlsParameters } = secureServer(given, environment, name);
   await using connection = await connect(
     name,
     { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
@@ -47,10 +48,11 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     host,
     port,
     tls,
+    tlsParameters,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
   });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
-  await using accounts = new AsyncDisposableStack();
+  await using accounts = new Closers();
   const { clock, random, log } = environment;
   await whileLeading(connection.client, leader, environment, (signal) => {
     const context = componentContext({ client: connection.client, clock, random, log, signal });
@@ -114,7 +116,7 @@ function accountContext(
   account: string,
   shared: ComponentContext,
   { client, options }: Connection,
-  connections: AsyncDisposableStack,
+  connections: Closers,
 ): ComponentContext {
   const { clock, random, log, signal, informers } = shared;
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;

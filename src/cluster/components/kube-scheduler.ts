@@ -10,16 +10,17 @@ import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { type LeaderSettings, whileLeading } from './leader.ts';
 import { followServingFiles, servingCertificate } from './serving-certificate.ts';
+import { tlsParametersFrom } from './tls-flags.ts';
 
 export const kubeScheduler: ComponentCommand = { name: 'kube-scheduler', flags, run };
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
   const settings = schedulerSettings(given);
-  const { host, port, tls } = secureServer(given, environment, 'kube-scheduler');
+  const { host, port, tls, tlsParameters } = secureServer(given, environment, 'kube-scheduler');
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
   environment.started();
   const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
-  await using health = await startHealthServer({ host, port, tls, paths });
+  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   const { clock, random, log } = environment;
   await whileLeading(connection.client, settings.leader, environment, (signal) =>
@@ -84,5 +85,10 @@ export function secureServer(given: GivenFlags, environment: ComponentEnvironmen
     },
     environment,
   );
-  return { host: given.text('bind-address') || '0.0.0.0', port: given.number('secure-port'), tls };
+  return {
+    host: given.text('bind-address') || '0.0.0.0',
+    port: given.number('secure-port'),
+    tls,
+    tlsParameters: tlsParametersFrom(given, environment),
+  };
 }

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
+import type { KeyPair } from '../../kubelet/certificates/certificate-files.ts';
+import type { CertificateRotation } from '../../kubelet/certificates/certificate-rotation.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
@@ -20,9 +22,10 @@ import { nodeNameOf } from '../machine.ts';
 import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { readConfigurationFile } from './configuration-file.ts';
-import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
+import { connectKubelet, type KubeletConnection, servingRotation } from './kubelet-identity.ts';
+import { followServingFiles, type PemPair, readPem, servingCertificate } from './serving-certificate.ts';
+import { knownParameters } from './tls-flags.ts';
 
 export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags, run };
 
@@ -36,7 +39,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'the kubelet was given no --kubeconfig.',
       'A kubelet without an API server is not built yet.',
     );
-  await using connection = await connect('kubelet', { kubeconfig: settings.kubeconfig }, environment);
+  await using connection = await connectKubelet(settings, nodeName, environment);
   environment.started();
   const runtime = await runtimeOf(settings, environment);
   const context = componentContext({ client: connection.client, clock, random, log, signal });
@@ -48,7 +51,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       configuration: settings.configuration,
       version: versions.kubernetes,
     });
-    await serve(running, settings, connection.client, environment);
+    await serve(running, settings, connection, environment);
   } finally {
     runtime.close();
   }
@@ -111,28 +114,22 @@ async function runtimeOf(
 async function serve(
   running: Kubelet,
   settings: KubeletSettings,
-  client: Client,
+  { client, rotation }: KubeletConnection,
   environment: ComponentEnvironment,
 ): Promise<void> {
   const { clock, log } = environment;
-  const { server, certificateDirectory, configuration } = settings;
+  const { server } = settings;
   if (!server.enabled) return running.done;
-  const tls = servingCertificate(
-    {
-      certFile: server.tlsCertFile,
-      keyFile: server.tlsPrivateKeyFile,
-      folder: certificateDirectory,
-      name: 'kubelet',
-      dnsNames: [running.nodeName],
-      ipAddresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : running.host.addresses(),
-    },
-    environment,
-  );
+  const tlsParameters = knownParameters(server.tlsMinVersion, server.tlsCipherSuites);
+  const certificate = servedCertificate(running, settings, client, environment);
   const clientAuthorities = server.clientCaFile ? () => readPem('--client-ca-file', server.clientCaFile) : undefined;
-  const listening = await startKubeletServer(viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds }), {
+  const certificates = { client: rotation, serving: certificate.rotation };
+  const view = viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds, certificates });
+  const listening = await startKubeletServer(view, {
     listen: { host: server.address, port: server.port },
     ...(server.healthzPort > 0 ? { healthz: { host: server.healthzBindAddress, port: server.healthzPort } } : {}),
-    tls,
+    tls: certificate.current,
+    tlsParameters,
     authenticate: delegatedAuthentication({
       clock,
       clientAuthorities,
@@ -154,10 +151,66 @@ async function serve(
     enableDebuggingHandlers: server.debuggingHandlers,
     systemLogDirectory: '/var/log',
   });
-  void followServingFiles(tls, (pair) => listening.replaceCertificate(pair), environment);
+  void certificate.follow((pair) => listening.replaceCertificate(pair));
   try {
     await running.done;
   } finally {
     await listening.close();
   }
+}
+
+interface ServedCertificate {
+  /** Undefined: the first one is still being asked for. */
+  readonly current: PemPair | undefined;
+  readonly rotation: CertificateRotation | undefined;
+  /** Calls `taken` with each newer one until the component ends. */
+  follow(taken: (pair: PemPair) => void): Promise<void>;
+}
+
+/** Files of the flags, or what the cluster signs, or what the kubelet signs itself. */
+function servedCertificate(
+  running: Kubelet,
+  settings: KubeletSettings,
+  client: Client,
+  environment: ComponentEnvironment,
+): ServedCertificate {
+  const { server, certificateDirectory, configuration } = settings;
+  if (settings.serverTlsBootstrap && server.tlsCertFile === '') {
+    const ofPair = ({ certificatePem, keyPem }: KeyPair): PemPair => ({ certificate: certificatePem, key: keyPem });
+    let taken: (pair: PemPair) => void = () => {};
+    const rotation = servingRotation(
+      {
+        client,
+        settings,
+        nodeName: running.nodeName,
+        addresses: () => running.node?.status?.addresses ?? [],
+        onRotated: (pair) => taken(ofPair(pair)),
+      },
+      environment,
+    );
+    return {
+      current: rotation.current && ofPair(rotation.current),
+      rotation,
+      follow(callback) {
+        taken = callback;
+        return rotation.run();
+      },
+    };
+  }
+  const files = servingCertificate(
+    {
+      certFile: server.tlsCertFile,
+      keyFile: server.tlsPrivateKeyFile,
+      folder: certificateDirectory,
+      name: 'kubelet',
+      dnsNames: [running.nodeName],
+      ipAddresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : running.host.addresses(),
+    },
+    environment,
+  );
+  return {
+    current: files,
+    rotation: undefined,
+    follow: (taken) => followServingFiles(files, taken, environment),
+  };
 }

@@ -32,7 +32,7 @@ export interface ServingPair extends PemPair {
 }
 
 /** How often upstream's components look at their files. */
-const lookEveryMs = 60_000;
+export const lookEveryMs = 60_000;
 
 /** Calls `taken` with what lies in the files whenever that has changed, until the component ends. */
 export function followServingFiles(

@@ -78,13 +78,21 @@ export function findNewReplicaSet(deployment: Deployment, all: readonly ReplicaS
     .find((replicaSet) => sameTemplate(replicaSet.spec.template, deployment.spec.template));
 }
 
-export function revisionOf(object: Deployment | ReplicaSet): number {
-  const revision = Number(object.metadata.annotations?.[revisionAnnotation] ?? 0);
-  return Number.isSafeInteger(revision) ? revision : 0;
+/** A whole number of 64 bits, as users may set it; anything else counts as none. */
+export function revisionOf(object: Deployment | ReplicaSet): bigint {
+  return parseRevision(object.metadata.annotations?.[revisionAnnotation]) ?? 0n;
 }
 
-export function maxRevision(replicaSets: readonly ReplicaSet[]): number {
-  return replicaSets.reduce((most, replicaSet) => Math.max(most, revisionOf(replicaSet)), 0);
+export function maxRevision(replicaSets: readonly ReplicaSet[]): bigint {
+  let most = 0n;
+  for (const revision of replicaSets.map(revisionOf)) if (revision > most) most = revision;
+  return most;
+}
+
+function parseRevision(text = '0'): bigint | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return undefined;
+  const revision = BigInt(text.replace(/^\+/, ''));
+  return BigInt.asIntN(64, revision) === revision ? revision : undefined;
 }
 
 /**
@@ -94,15 +102,15 @@ export function maxRevision(replicaSets: readonly ReplicaSet[]): number {
 export function annotationsFor(
   deployment: Deployment,
   replicaSet: Pick<ReplicaSet, 'metadata'>,
-  revision: number,
+  revision: bigint,
 ): Readonly<Record<string, string>> {
   const annotations: Record<string, string> = { ...replicaSet.metadata.annotations };
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!ownAnnotations.has(key)) annotations[key] = value;
   }
   const previous = annotations[revisionAnnotation];
-  const previousRevision = Number(previous ?? 0);
-  if (!Number.isSafeInteger(previousRevision) || previousRevision >= revision) return annotations;
+  const previousRevision = parseRevision(previous);
+  if (previousRevision === undefined || previousRevision >= revision) return annotations;
   annotations[revisionAnnotation] = String(revision);
   if (previous !== undefined) {
     annotations[revisionHistoryAnnotation] = history(annotations[revisionHistoryAnnotation], previous);
@@ -139,7 +147,7 @@ export function planCleanup(deployment: Deployment, old: readonly ReplicaSet[]):
   const surplus = alive.length - limit;
   if (surplus <= 0) return [];
   return alive
-    .sort((a, b) => revisionOf(a) - revisionOf(b) || byCreation(a, b))
+    .sort((a, b) => Number(revisionOf(a) - revisionOf(b)) || byCreation(a, b))
     .slice(0, surplus)
     .filter(
       ({ metadata, spec, status }) =>

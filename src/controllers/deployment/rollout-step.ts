@@ -166,12 +166,12 @@ export class RolloutStep {
   async #sets(create: boolean): Promise<ReplicaSets> {
     const present = findNewReplicaSet(this.#deployment, this.#input.owned);
     const old = this.#input.owned.filter((replicaSet) => replicaSet.metadata.uid !== present?.metadata.uid);
-    const revision = maxRevision(old) + 1;
+    const revision = maxRevision(old) + 1n;
     if (present) return { current: await this.#refresh(present, revision), old };
     return { current: create ? await this.#create(old, revision) : undefined, old };
   }
 
-  async #refresh(present: ReplicaSet, revision: number): Promise<ReplicaSet> {
+  async #refresh(present: ReplicaSet, revision: bigint): Promise<ReplicaSet> {
     const minReadySeconds = this.#deployment.spec.minReadySeconds;
     const annotations = annotationsFor(this.#deployment, present, revision);
     const stale = !equalOnWire(annotations, present.metadata.annotations);
@@ -190,7 +190,7 @@ export class RolloutStep {
     return present;
   }
 
-  async #create(old: readonly ReplicaSet[], revision: number): Promise<ReplicaSet> {
+  async #create(old: readonly ReplicaSet[], revision: bigint): Promise<ReplicaSet> {
     const wanted = this.#describe(old, revision);
     const name = wanted.metadata.name ?? '';
     let existed = false;
@@ -218,7 +218,7 @@ export class RolloutStep {
     return made;
   }
 
-  #describe(old: readonly ReplicaSet[], revision: number): ReplicaSet {
+  #describe(old: readonly ReplicaSet[], revision: bigint): ReplicaSet {
     const { metadata, spec, status } = this.#deployment;
     const hash = templateHash(spec.template, status?.collisionCount);
     const template = draft(spec.template);
@@ -275,7 +275,7 @@ export class RolloutStep {
   }
 
   /** The Deployment carries the number of its newest revision. */
-  async #noteRevision(revision: number, condition: ReturnType<typeof deploymentCondition> | undefined): Promise<void> {
+  async #noteRevision(revision: bigint, condition: ReturnType<typeof deploymentCondition> | undefined): Promise<void> {
     const { metadata, status } = this.#deployment;
     const noted = metadata.annotations?.[revisionAnnotation] === String(revision);
     if (noted && !condition) return;

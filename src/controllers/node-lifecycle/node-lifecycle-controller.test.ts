@@ -1,64 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { leases } from '../../api/gen/coordination-v1.ts';
-import { type Node, nodes, pods, type Toleration } from '../../api/gen/core-v1.ts';
-import { formatMicroTime, formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { nodes, pods, type Toleration } from '../../api/gen/core-v1.ts';
 import { runTaintEvictionController } from '../taint-eviction/taint-eviction-controller.ts';
-import { runNodeLifecycleController } from './node-lifecycle-controller.ts';
-
-async function addNode(cluster: MemoryCluster, name: string, zone?: string): Promise<void> {
-  const labels = { 'kubernetes.io/os': 'linux', ...(zone ? { 'topology.kubernetes.io/zone': zone } : {}) };
-  await cluster.client.create(nodes, { metadata: { name, labels }, spec: {} });
-  await cluster.client.create(leases, {
-    metadata: { namespace: 'kube-node-lease', name },
-    spec: { holderIdentity: name, renewTime: formatMicroTime(cluster.clock.now()) },
-  });
-  report(cluster, name, 'True');
-}
-
-function report(cluster: MemoryCluster, name: string, status: 'True' | 'False'): void {
-  const now = formatTime(cluster.clock.now());
-  cluster.api.alter(nodes, name, (node) => {
-    const ready = { type: 'Ready', status, reason: 'KubeletReady', lastHeartbeatTime: now, lastTransitionTime: now };
-    node.status = { ...node.status, conditions: [ready] };
-  });
-}
-
-/** Lets time pass while the kubelets of these Nodes renew their Leases. */
-async function pass(cluster: MemoryCluster, seconds: number, alive: readonly string[]): Promise<void> {
-  for (let left = seconds; left > 0; left -= 10) {
-    for (const name of alive) {
-      cluster.api.alter(leases, `kube-node-lease/${name}`, (lease) => {
-        lease.spec = { ...lease.spec, renewTime: formatMicroTime(cluster.clock.now()) };
-      });
-    }
-    await cluster.clock.advance(Math.min(10, left) * 1000);
-  }
-}
-
-const node = (cluster: MemoryCluster, name: string) => cluster.api.find(nodes, name)!;
-const ready = (cluster: MemoryCluster, name: string) =>
-  node(cluster, name).status?.conditions?.find(({ type }) => type === 'Ready');
-const taints = (of: Node) => (of.spec.taints ?? []).map(({ key, effect }) => `${key.split('/')[1]}:${effect}`).sort();
-const tainted = (cluster: MemoryCluster) =>
-  cluster.api
-    .all(nodes)
-    .filter((one) => taints(one).some((taint) => taint.endsWith('NoExecute')))
-    .map(({ metadata }) => metadata.name);
-
-async function start(
-  names: readonly string[],
-  zoneOf: (name: string) => string | undefined = () => undefined,
-): Promise<MemoryCluster> {
-  const cluster = new MemoryCluster();
-  for (const name of names) await addNode(cluster, name, zoneOf(name));
-  cluster.run(runNodeLifecycleController);
-  await cluster.settle();
-  return cluster;
-}
-
-const numbered = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+import { node, numbered, pass, ready, report, start, tainted, taints } from './nodes.fixture.ts';
 
 test('a Node whose Lease is renewed stays Ready; a silent one is Unknown after 40 s, with the words clients know', async () => {
   await using cluster = await start(['a', 'b']);

@@ -2,7 +2,7 @@
  * Brings Pod statuses to the API server: the newest one of each Pod, one write at a time per Pod, tried again until it is through.
  * When a Pod that is being deleted has ended, it is also what removes the object, and only after its last status is written.
  */
-import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { pods } from '../../api/gen/core-v1.ts';
 import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts';
@@ -161,15 +161,20 @@ export function statusPatch(before: PodStatus | undefined, after: PodStatus): Re
   }
   if (Array.isArray(patch.conditions) && before?.conditions) {
     // Merged by type: those of others, as they were when we looked, must not be written back.
-    patch.conditions = after.conditions?.filter(
-      (condition) => !before.conditions?.some((old) => sameJson(old, condition)),
-    );
+    patch.conditions = after.conditions
+      ?.filter((condition) => !before.conditions?.some((old) => sameJson(old, condition)))
+      .map((condition) => ({ ...gone(before.conditions?.find(({ type }) => type === condition.type)), ...condition }));
   }
   for (const key of ['podIPs', 'hostIPs']) {
     if (Array.isArray(patch[key]) && Array.isArray(old[key]))
       patch[key] = [{ $patch: 'replace' }, ...(patch[key] as unknown[])];
   }
   return patch;
+}
+
+/** What a patch says of the fields of a condition that its successor may not have. */
+function gone(condition: PodCondition | undefined): Record<string, null> {
+  return Object.fromEntries(Object.keys(condition ?? {}).map((key) => [key, null]));
 }
 
 /** Others own the rest: nominatedNodeName is the scheduler's, resourceClaimStatuses a controller's. */

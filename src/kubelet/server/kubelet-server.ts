@@ -14,6 +14,7 @@ import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
 import type { ListenAddress } from '../../serving/listen-address.ts';
+import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { type Access, refusal } from './access.ts';
 import type { KubeletView } from './kubelet-view.ts';
 import { failure, notFoundPage, Refusal, type Reply, sendRefusal, sendReply } from './replies.ts';
@@ -30,7 +31,10 @@ export interface KubeletServerOptions {
   readonly listen: ListenAddress;
   /** The health page without authentication; absent: none. Upstream: 127.0.0.1:10248. */
   readonly healthz?: ListenAddress | undefined;
-  readonly tls: ServingCertificate;
+  /** Absent: no connection comes about until one is given. */
+  readonly tls: ServingCertificate | undefined;
+  /** What is asked of clients' TLS. Default: TLS 1.2 and newer. */
+  readonly tlsParameters?: TlsParameters | undefined;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   readonly clock: Clock;
@@ -83,17 +87,18 @@ class HttpsServer {
   readonly #access: Access;
   readonly #log: Log;
   readonly #sockets = new Set<Duplex>();
+  readonly #tlsParameters: TlsParameters;
 
   constructor(view: KubeletView, options: KubeletServerOptions, routes: Routes) {
     const { tls, authenticate, authorize, log } = options;
     this.#view = view;
     this.#routes = routes;
     this.#log = log;
+    this.#tlsParameters = options.tlsParameters ?? defaultTlsParameters;
     this.#access = { nodeName: view.nodeName, authenticate, authorize, log };
     this.server = createServer({
-      cert: tls.certificate,
-      key: tls.key,
-      minVersion: 'TLSv1.2',
+      ...(tls ? { cert: tls.certificate, key: tls.key } : {}),
+      ...this.#tlsParameters,
       // Authentication decides what a certificate is worth; a foreign one is a 401, not a broken connection.
       requestCert: true,
       rejectUnauthorized: false,
@@ -109,7 +114,7 @@ class HttpsServer {
   }
 
   replaceCertificate({ certificate, key }: ServingCertificate): void {
-    this.server.setSecureContext({ cert: certificate, key, minVersion: 'TLSv1.2' });
+    this.server.setSecureContext({ ...this.#tlsParameters, cert: certificate, key });
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
-import type { KubeletView } from './kubelet-view.ts';
+import type { KubeletCertificates, KubeletView } from './kubelet-view.ts';
 import { type Metric, type MetricSample, metricsText } from './metrics-text.ts';
 import { type ContainerSample, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
@@ -37,6 +37,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
         return { labels: { code, method, path, server_type: 'readwrite' }, value };
       }),
     ),
+    ...certificateMetrics(view.certificates),
     counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
       { value: usage.cpuSeconds },
     ]),
@@ -45,6 +46,26 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
       { value: usage.startedAtSeconds },
     ]),
   ]);
+}
+
+function certificateMetrics({ client, serving }: KubeletCertificates = { client: undefined, serving: undefined }) {
+  const errors = 'Counter of certificate renewal errors.';
+  const ttl = (whose: string) =>
+    `Gauge of the TTL (time-to-live) of the Kubelet's ${whose} certificate in seconds: negative when expired, +INF without one.`;
+  return [
+    ...(client
+      ? [
+          gauge('kubelet_certificate_manager_client_ttl_seconds', ttl('client'), [{ value: client.ttlSeconds }]),
+          counter('kubelet_certificate_manager_client_expiration_renew_errors', errors, [{ value: client.failures }]),
+        ]
+      : []),
+    ...(serving
+      ? [
+          gauge('kubelet_certificate_manager_server_ttl_seconds', ttl('serving'), [{ value: serving.ttlSeconds }]),
+          counter('kubelet_server_expiration_renew_errors', errors, [{ value: serving.failures }]),
+        ]
+      : []),
+  ];
 }
 
 /** `sample` is undefined when it could not be had. */

@@ -12,14 +12,12 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
-import { StorageUnavailableError } from '../store.ts';
+import type { Draft, Message, Table } from '../../base/wire-message.ts';
+import { BackendError } from '../store.ts';
 import {
-  type Draft,
-  decode,
-  encode,
-  type Message,
   type Method,
-  type Table,
+  type WatchRequest,
+  type WatchResponse,
   watchPath,
   watchRequest,
   watchResponse,
@@ -40,21 +38,27 @@ export interface EtcdConnectionOptions {
   readonly requestTimeoutMs?: number | undefined;
 }
 
-export type WatchStream = ClientDuplexStream<Draft<typeof watchRequest>, Message<typeof watchResponse>>;
+export type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>;
 
-/** What etcd said to a call; `code` is that of gRPC. */
-export class EtcdError extends Error {
+/** What etcd said to a call, in the words in which its own client tells it. */
+export class EtcdError extends BackendError {
   override readonly name = 'EtcdError';
+  /** Of gRPC. */
   readonly code: number;
+  /** What was said, without what the client adds. */
+  readonly details: string;
   constructor(code: number, details: string, options?: ErrorOptions) {
-    super(details, options);
+    super(isEtcds(code, details) ? details : `rpc error: code = ${codeName(code)} desc = ${details}`, options);
     this.code = code;
+    this.details = details;
   }
 }
 
 interface CallOptions {
   /** Whether it may be carried out twice. */
   readonly repeatable: boolean;
+  /** Of this call with all its tries, where it is not the connection's. */
+  readonly timeoutMs?: number | undefined;
 }
 
 const defaultRequestTimeoutMs = 10_000;
@@ -87,18 +91,18 @@ export class EtcdConnection {
   call<Q extends Table, R extends Table>(
     method: Method<Q, R>,
     request: Draft<Q>,
-    { repeatable }: CallOptions,
+    { repeatable, timeoutMs = this.#timeoutMs }: CallOptions,
   ): Promise<Message<R>> {
-    const dueMs = this.#clock.monotonic() + this.#timeoutMs;
+    const dueMs = this.#clock.monotonic() + timeoutMs;
     const attempt = async (): Promise<Message<R>> => {
       const member = this.#current;
       try {
         return await this.#callOnce(member, method, request, dueMs);
       } catch (error) {
-        if (!(error instanceof EtcdError) || error.code !== status.UNAVAILABLE) throw toStoreError(error);
+        if (!(error instanceof EtcdError) || error.code !== status.UNAVAILABLE) throw error;
         this.#leave(member);
         const again = repeatable || neverSent(error);
-        if (!again || this.#clock.monotonic() + retryDelayMs >= dueMs) throw toStoreError(error);
+        if (!again || this.#clock.monotonic() + retryDelayMs >= dueMs) throw error;
         await new Promise<void>((resolve) => this.#clock.after(retryDelayMs, resolve));
         return attempt();
       }
@@ -113,8 +117,8 @@ export class EtcdConnection {
     metadata.set('hasleader', 'true');
     const stream: WatchStream = this.#members[member]!.makeBidiStreamRequest(
       watchPath,
-      (request: Draft<typeof watchRequest>) => encode(watchRequest, request),
-      (bytes: Buffer) => decode(watchResponse, bytes),
+      watchRequest.encode,
+      watchResponse.decode,
       metadata,
     );
     return { stream, failed: () => this.#leave(member) };
@@ -138,8 +142,8 @@ export class EtcdConnection {
       let late = false;
       const call = this.#members[member]!.makeUnaryRequest(
         method.path,
-        (message: Draft<Q>) => encode(method.request, message),
-        (bytes: Buffer) => decode(method.response, bytes),
+        method.request.encode,
+        method.response.decode,
         request,
         (error: ServiceError | null, response?: Message<R>) => {
           timer.cancel();
@@ -170,14 +174,18 @@ function memberAt(endpoint: string, tls: EtcdTls = {}): GrpcClient {
 }
 
 /** The words with which the gRPC library says that a call has not left this machine. */
-function neverSent({ message }: EtcdError): boolean {
-  return message.startsWith('No connection established') || message.startsWith('Name resolution failed');
+function neverSent({ details }: EtcdError): boolean {
+  return details.startsWith('No connection established') || details.startsWith('Name resolution failed');
 }
 
-function toStoreError(error: unknown): unknown {
-  if (!(error instanceof EtcdError)) return error;
-  const { code, message } = error;
-  const passing = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(code);
-  const full = code === status.RESOURCE_EXHAUSTED;
-  return passing || full ? new StorageUnavailableError(message, { cause: error }) : error;
+function isEtcds(code: number, details: string): boolean {
+  return details.startsWith('etcdserver: ') || code === status.DEADLINE_EXCEEDED;
+}
+
+/** `Unavailable` for 14: as Go writes it. */
+function codeName(code: number): string {
+  return (status[code] ?? 'UNKNOWN')
+    .split('_')
+    .map((word) => word[0] + word.slice(1).toLowerCase())
+    .join('');
 }

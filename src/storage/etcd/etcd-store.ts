@@ -27,15 +27,20 @@ import {
 } from '../store.ts';
 import { EtcdConnection, type EtcdConnectionOptions, EtcdError } from './connection.ts';
 import { EtcdWatch } from './etcd-watch.ts';
+import { type KeyRoot, KeySpace } from './key-space.ts';
 import { Leases } from './leases.ts';
 import { compareTargets, type KeyValue, methods, type RequestOp } from './messages.ts';
 
 export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly codec: Codec<V>;
+  /** Where in etcd the store's keys lie; default: etcd's keys are the store's. */
+  readonly root?: KeyRoot | undefined;
+  /** `--lease-reuse-duration-seconds`: see `Leases`. */
+  readonly leaseReuseSeconds?: number | undefined;
   readonly log?: Log | undefined;
 }
 
-/** Connects, and fails with `StorageUnavailableError` if no member answers in time. */
+/** Connects, and fails with an `EtcdError` if no member answers in time. */
 export async function openEtcdStore<V>(options: EtcdStoreOptions<V>): Promise<EtcdStore<V>> {
   const store = new EtcdStore(options);
   try {
@@ -54,6 +59,14 @@ interface Change {
   readonly content?: { readonly bytes: Uint8Array; readonly ttlSeconds: number | undefined };
 }
 
+export interface Claim {
+  readonly won: boolean;
+  readonly version: number;
+  readonly value: string;
+  /** The newest of all at that moment. */
+  readonly revision: number;
+}
+
 /** Entries per call: a long range is read in pieces of one revision. */
 const pageLength = 5_000;
 const closingTimeoutMs = 2_000;
@@ -66,6 +79,7 @@ export class EtcdStore<V> implements Store<V> {
   readonly #log: Log;
   readonly #codec: Codec<V>;
   readonly #connection: EtcdConnection;
+  readonly #keys: KeySpace;
   readonly #leases: Leases;
   readonly #expiry: Expiry<undefined>;
   readonly #watches = new Set<EtcdWatch<V>>();
@@ -76,12 +90,14 @@ export class EtcdStore<V> implements Store<V> {
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdStoreOptions<V>) {
-    const { clock, log = silentLog, codec } = options;
+    const { clock, log = silentLog, codec, leaseReuseSeconds } = options;
     this.#clock = clock;
     this.#log = log;
     this.#codec = codec;
     this.#connection = new EtcdConnection(options);
-    this.#leases = new Leases({ clock, grant: (ttlSeconds) => this.#grant(ttlSeconds) });
+    this.#keys = new KeySpace(options.root);
+    const grant = (ttlSeconds: number) => this.#grant(ttlSeconds);
+    this.#leases = new Leases({ clock, grant, longestSpareSeconds: leaseReuseSeconds });
     this.#expiry = new Expiry<undefined>({ clock, expire: ({ key, revision }) => this.#expire(key, revision) });
   }
 
@@ -105,15 +121,15 @@ export class EtcdStore<V> implements Store<V> {
 
   async get(key: string, options: { readonly revision?: number | undefined } = {}): Promise<Entry<V> | undefined> {
     this.#checkOpen();
-    const { kvs } = await this.#range({ key: Buffer.from(key), revision: options.revision });
+    const { kvs } = await this.#range({ key: this.#keys.toEtcd(key), revision: options.revision });
     return kvs[0] && this.#toEntry(kvs[0]);
   }
 
   async range({ start, end, limit = 0, revision: asked }: RangeOptions): Promise<RangeResult<V>> {
     this.#checkOpen();
-    const rangeEnd = Buffer.from(end);
+    const { key: firstKey, rangeEnd } = this.#keys.bounds(start, end);
     const first = await this.#range({
-      key: Buffer.from(start),
+      key: firstKey,
       rangeEnd,
       revision: asked,
       limit: limit > 0 ? Math.min(limit, pageLength) : pageLength,
@@ -122,7 +138,7 @@ export class EtcdStore<V> implements Store<V> {
     const entries = first.kvs.map((kv) => this.#toEntry(kv));
     const wanted = limit > 0 ? Math.min(limit, first.count) : first.count;
     while (entries.length < wanted) {
-      const key = Buffer.from(`${entries.at(-1)!.key}\0`);
+      const key = this.#keys.toEtcd(`${entries.at(-1)!.key}\0`);
       const page = await this.#range({ key, rangeEnd, revision, limit: Math.min(wanted - entries.length, pageLength) });
       for (const kv of page.kvs) entries.push(this.#toEntry(kv));
     }
@@ -138,7 +154,7 @@ export class EtcdStore<V> implements Store<V> {
     if (result.ok && expiresAtMs > 0) {
       const { revision } = result;
       const createRevision = result.previous?.createRevision ?? revision;
-      const version = { key, revision, createRevision, removed: false, expiresAtMs, value: undefined };
+      const version = { key, revision, createRevision, removed: false, expiresAtMs, bytes: 0, value: undefined };
       this.#expiry.track({ ...version, previous: undefined });
     }
     return result;
@@ -171,10 +187,11 @@ export class EtcdStore<V> implements Store<V> {
       connection: this.#connection,
       clock: this.#clock,
       log: this.#log,
+      keys: this.#keys,
       toEntry: (kv) => this.#toEntry(kv),
       compactedRevision: () => this.#compactedRevision,
       onRevision: (revision) => this.#noteRevision(revision),
-      onCompacted: (revision) => this.#noteCompacted(revision),
+      onCompacted: (revision) => this.noteCompacted(revision),
       onEnd: (ended) => this.#watches.delete(ended),
     });
     this.#watches.add(watch);
@@ -190,12 +207,52 @@ export class EtcdStore<V> implements Store<V> {
       if (isEtcdError(error, future)) throw new FutureRevisionError(revision);
       if (!isEtcdError(error, compacted)) throw error;
     }
-    this.#noteCompacted(revision);
+    this.noteCompacted(revision);
   }
 
   async size(): Promise<number> {
     this.#checkOpen();
     return (await this.#connection.call(methods.status, {}, { repeatable: true })).dbSize;
+  }
+
+  /** Rejects if a majority of the members does not answer in time. */
+  async probe(timeoutMs: number): Promise<void> {
+    this.#checkOpen();
+    const key = this.#keys.toEtcd(`${this.#keys.root}health`);
+    await this.#connection.call(methods.range, { key }, { repeatable: true, timeoutMs });
+  }
+
+  /**
+   * Writes `value` at a key of etcd's own if that has been written `version` times: how several servers agree who does what any could
+   * do. Says how often it has been written now, and what stands there.
+   */
+  async claim(name: string, { version, value }: { readonly version: number; readonly value: string }): Promise<Claim> {
+    this.#checkOpen();
+    const key = Buffer.from(name);
+    const { header, succeeded, responses } = await this.#connection.call(
+      methods.txn,
+      {
+        compare: [{ key, target: compareTargets.version, version }],
+        success: [{ put: { key, value: Buffer.from(value) } }],
+        failure: [{ range: { key } }],
+      },
+      { repeatable: false },
+    );
+    const revision = header?.revision ?? 0;
+    this.#noteRevision(revision);
+    if (succeeded) return { won: true, version: version + 1, value, revision };
+    const current = responses[0]?.range?.kvs[0];
+    return {
+      won: false,
+      version: current?.version ?? 0,
+      value: Buffer.from(current?.value ?? []).toString(),
+      revision,
+    };
+  }
+
+  /** What another process has compacted, from its own word. */
+  noteCompacted(revision: number): void {
+    if (revision > this.#compactedRevision) this.#compactedRevision = revision;
   }
 
   close(): Promise<void> {
@@ -239,7 +296,7 @@ export class EtcdStore<V> implements Store<V> {
   }
 
   async #transact({ key: name, expected, content }: Change, lease?: bigint): Promise<CommitResult<V>> {
-    const key = Buffer.from(name);
+    const key = this.#keys.toEtcd(name);
     const success: RequestOp = content
       ? { put: { key, value: content.bytes, lease, prevKv: true } }
       : { delete: { key, prevKv: true } };
@@ -289,7 +346,7 @@ export class EtcdStore<V> implements Store<V> {
 
   #toEntry(kv: KeyValue): Entry<V> {
     return {
-      key: Buffer.from(kv.key).toString(),
+      key: this.#keys.fromEtcd(kv.key)!,
       // A copy, or one small value would keep the whole answer in memory.
       value: this.#codec.decode(Buffer.from(kv.value)),
       revision: kv.modRevision,
@@ -301,15 +358,11 @@ export class EtcdStore<V> implements Store<V> {
     if (revision > this.#revision) this.#revision = revision;
   }
 
-  #noteCompacted(revision: number): void {
-    if (revision > this.#compactedRevision) this.#compactedRevision = revision;
-  }
-
   #checkOpen(): void {
     if (this.#closing) throw new StoreClosedError();
   }
 }
 
 function isEtcdError(error: unknown, details: string): boolean {
-  return error instanceof EtcdError && error.message === details;
+  return error instanceof EtcdError && error.details === details;
 }

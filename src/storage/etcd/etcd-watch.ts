@@ -13,12 +13,14 @@ import type { Log } from '../../base/log.ts';
 import { orderedKey } from '../revision-index.ts';
 import { CompactedError, type Entry, type StoreEvent, type Watcher, type WatchOptions } from '../store.ts';
 import type { EtcdConnection, WatchStream } from './connection.ts';
-import { deleteEvent, type Event, type KeyValue, type Message, type watchResponse } from './messages.ts';
+import type { KeySpace } from './key-space.ts';
+import { deleteEvent, type Event, type KeyValue, type WatchResponse } from './messages.ts';
 
 export interface EtcdWatchOptions<V> {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly log: Log;
+  readonly keys: KeySpace;
   readonly toEntry: (kv: KeyValue) => Entry<V>;
   readonly compactedRevision: () => number;
   /** Changes up to this revision are known. */
@@ -48,9 +50,7 @@ export class EtcdWatch<V> {
     this.#options = options;
     this.#watcher = watcher;
     this.#range = { start: orderedKey(start), end: orderedKey(end) };
-    this.#bounds = watcher.onProgress
-      ? { key: firstKey, rangeEnd: firstKey }
-      : { key: Buffer.from(start), rangeEnd: Buffer.from(end) };
+    this.#bounds = watcher.onProgress ? { key: firstKey, rangeEnd: firstKey } : options.keys.bounds(start, end);
     this.#position = afterRevision;
     this.#toldRevision = afterRevision;
     this.#open();
@@ -93,7 +93,7 @@ export class EtcdWatch<V> {
       failed();
       this.#reopen(reason);
     };
-    stream.on('data', (response: Message<typeof watchResponse>) => {
+    stream.on('data', (response: WatchResponse) => {
       if (this.#closed || ended) return;
       if (response.compactRevision > 0) {
         this.#options.onCompacted(response.compactRevision);
@@ -116,7 +116,7 @@ export class EtcdWatch<V> {
     this.#reopening = clock.after(reopenDelayMs, () => this.#open());
   }
 
-  #receive({ fragment, events }: Message<typeof watchResponse>): void {
+  #receive({ fragment, events }: WatchResponse): void {
     const all = this.#parts.length > 0 ? [...this.#parts, ...events] : events;
     this.#parts = fragment ? [...all] : [];
     if (fragment || all.length === 0) return;
@@ -146,11 +146,12 @@ export class EtcdWatch<V> {
   }
 
   #readEvents(events: readonly Event[]): StoreEvent<V>[] {
-    const { toEntry } = this.#options;
+    const { keys, toEntry } = this.#options;
     const read: StoreEvent<V>[] = [];
     for (const { type, kv, previous } of events) {
       if (!kv || kv.modRevision <= this.#position) continue;
-      const key = Buffer.from(kv.key).toString();
+      const key = keys.fromEtcd(kv.key);
+      if (key === undefined) continue;
       const ordered = orderedKey(key);
       if (ordered < this.#range.start || ordered >= this.#range.end) continue;
       const removed = type === deleteEvent;

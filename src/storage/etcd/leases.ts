@@ -7,6 +7,8 @@ import type { Clock } from '../../base/clock.ts';
 export interface LeaseOptions {
   readonly clock: Clock;
   readonly grant: (ttlSeconds: number) => Promise<bigint>;
+  /** By how much a lease may outlast a key's lifetime, so that later keys can share it. Default 60, as upstream. */
+  readonly longestSpareSeconds?: number | undefined;
 }
 
 interface Lease {
@@ -17,8 +19,8 @@ interface Lease {
   keys: number;
 }
 
-/** Upstream's bounds (`--lease-reuse-duration-seconds`, `--lease-max-object-count`). */
-const longestSpareSeconds = 60;
+/** Upstream's bounds. */
+const defaultSpareSeconds = 60;
 const mostKeys = 1000;
 
 export class Leases {
@@ -31,7 +33,7 @@ export class Leases {
 
   /** A lease that lasts for at least `ttlSeconds` from now. */
   leaseFor(ttlSeconds: number): Promise<bigint> {
-    const { clock, grant } = this.#options;
+    const { clock, grant, longestSpareSeconds = defaultSpareSeconds } = this.#options;
     const now = clock.monotonic();
     const newest = this.#newest;
     const fits = newest?.ttlSeconds === ttlSeconds && now - newest.grantedAtMs < newest.spareMs;

@@ -1,38 +1,16 @@
 /**
- * The messages of the etcd v3 API that the store uses, as tables of field numbers, and their codec. Fields that are absent on the wire
- * read as empty; unknown ones are passed over. Numbers are safe integers, but for the ids of leases, which use all 64 bits.
+ * The messages of the etcd v3 API that the store uses, and its methods. Revisions and counts are safe integers; the ids of leases use all
+ * 64 bits.
  */
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-
-interface Scalars {
-  readonly bytes: Uint8Array;
-  readonly string: string;
-  readonly bool: boolean;
-  readonly int: number;
-  readonly id: bigint;
-}
-type Kind = keyof Scalars | Table | readonly [Table];
-export interface Table {
-  readonly [field: string]: readonly [number: number, kind: Kind];
-}
-
-type ValueOf<K> = K extends keyof Scalars
-  ? Scalars[K]
-  : K extends readonly [infer T extends Table]
-    ? readonly Message<T>[]
-    : K extends Table
-      ? Message<K> | undefined
-      : never;
-export type Message<T extends Table> = { readonly [F in keyof T]: ValueOf<T[F][1]> };
-/** What is asked leaves out what is empty. */
-export type Draft<T extends Table> = { readonly [F in keyof T]?: DraftOf<T[F][1]> | undefined };
-type DraftOf<K> = K extends keyof Scalars
-  ? Scalars[K]
-  : K extends readonly [infer T extends Table]
-    ? readonly Draft<T>[]
-    : K extends Table
-      ? Draft<K>
-      : never;
+import {
+  type Decoded,
+  type Draft,
+  type Message,
+  type MessageCodec,
+  messageCodec,
+  type Sent,
+  type Table,
+} from '../../base/wire-message.ts';
 
 const header = { revision: [3, 'int'] } as const satisfies Table;
 export const keyValue = {
@@ -89,7 +67,7 @@ const responseOp = {
   delete: [3, deleteResponse],
 } as const satisfies Table;
 
-export const watchRequest = {
+export const watchRequest = messageCodec({
   create: [
     1,
     {
@@ -101,12 +79,12 @@ export const watchRequest = {
       fragment: [8, 'bool'],
     },
   ],
-} as const satisfies Table;
+} as const);
 
 const event = { type: [1, 'int'], kv: [2, keyValue], previous: [3, keyValue] } as const satisfies Table;
 export type Event = Message<typeof event>;
 export const deleteEvent = 1;
-export const watchResponse = {
+export const watchResponse = messageCodec({
   header: [1, header],
   created: [3, 'bool'],
   canceled: [4, 'bool'],
@@ -114,16 +92,18 @@ export const watchResponse = {
   cancelReason: [6, 'string'],
   fragment: [7, 'bool'],
   events: [11, [event]],
-} as const satisfies Table;
+} as const);
+export type WatchRequest = Sent<typeof watchRequest>;
+export type WatchResponse = Decoded<typeof watchResponse>;
 
 export interface Method<Q extends Table, R extends Table> {
   readonly path: string;
-  readonly request: Q;
-  readonly response: R;
+  readonly request: MessageCodec<Q>;
+  readonly response: MessageCodec<R>;
 }
 
 function method<Q extends Table, R extends Table>(path: string, request: Q, response: R): Method<Q, R> {
-  return { path: `/etcdserverpb.${path}`, request, response };
+  return { path: `/etcdserverpb.${path}`, request: messageCodec(request), response: messageCodec(response) };
 }
 
 export const methods = {
@@ -138,80 +118,3 @@ export const methods = {
   status: method('Maintenance/Status', {}, { header: [1, header], version: [2, 'string'], dbSize: [3, 'int'] }),
 } as const;
 export const watchPath = '/etcdserverpb.Watch/Watch';
-
-export function encode<T extends Table>(table: T, message: Draft<T>): Buffer {
-  const writer = new BinaryWriter();
-  writeFields(writer, table, message);
-  return Buffer.from(writer.finish());
-}
-
-export function decode<T extends Table>(table: T, bytes: Uint8Array): Message<T> {
-  const message: Record<string, unknown> = {};
-  for (const [name, [, kind]] of Object.entries(table)) message[name] = emptyOf(kind);
-  const reader = new BinaryReader(bytes);
-  const fields = fieldsOf(table);
-  while (reader.pos < reader.len) {
-    const [number, wireType] = reader.tag();
-    const field = fields.find((candidate) => candidate.number === number);
-    if (!field) reader.skip(wireType, number);
-    else if (isRepeated(field.kind)) (message[field.name] as unknown[]).push(decode(field.kind[0], reader.bytes()));
-    else message[field.name] = readValue(reader, field.kind);
-  }
-  return message as Message<T>;
-}
-
-function fieldsOf(table: Table) {
-  return Object.entries(table).map(([name, [number, kind]]) => ({ name, number, kind }));
-}
-
-function isRepeated(kind: Kind): kind is readonly [Table] {
-  return Array.isArray(kind);
-}
-
-function emptyOf(kind: Kind): unknown {
-  if (isRepeated(kind)) return [];
-  if (typeof kind !== 'string') return undefined;
-  return { bytes: new Uint8Array(), string: '', bool: false, int: 0, id: 0n }[kind];
-}
-
-function readValue(reader: BinaryReader, kind: Exclude<Kind, readonly [Table]>): unknown {
-  if (typeof kind !== 'string') return decode(kind, reader.bytes());
-  switch (kind) {
-    case 'bytes':
-      return reader.bytes();
-    case 'string':
-      return reader.string();
-    case 'bool':
-      return reader.bool();
-    case 'int':
-      return Number(reader.int64());
-    case 'id':
-      return BigInt(reader.int64());
-  }
-}
-
-function writeFields(writer: BinaryWriter, table: Table, message: Readonly<Record<string, unknown>>): void {
-  for (const { name, number, kind } of fieldsOf(table)) {
-    const value = message[name];
-    if (value === undefined) continue;
-    const items = isRepeated(kind) ? (value as readonly unknown[]) : [value];
-    const itemKind = isRepeated(kind) ? kind[0] : kind;
-    for (const item of items) writeValue(writer, { number, kind: itemKind }, item);
-  }
-}
-
-function writeValue(
-  writer: BinaryWriter,
-  field: { number: number; kind: keyof Scalars | Table },
-  value: unknown,
-): void {
-  const { number, kind } = field;
-  if (typeof kind !== 'string') {
-    writer.tag(number, WireType.LengthDelimited).fork();
-    writeFields(writer, kind, value as Readonly<Record<string, unknown>>);
-    writer.join();
-  } else if (kind === 'bytes') writer.tag(number, WireType.LengthDelimited).bytes(value as Uint8Array);
-  else if (kind === 'string') writer.tag(number, WireType.LengthDelimited).string(value as string);
-  else if (kind === 'bool') writer.tag(number, WireType.Varint).bool(value as boolean);
-  else writer.tag(number, WireType.Varint).int64(value as number | bigint);
-}

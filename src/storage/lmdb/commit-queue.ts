@@ -7,11 +7,12 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { LmdbDatabase, PutRecord } from './database.ts';
+import type { LmdbDatabase } from './database.ts';
+import type { WrittenRecord } from './record.ts';
 
 /** Something that waits for its turn: a record, a new compacted revision, or an answer that depends on the writes before it. */
 export interface QueuedCommit {
-  readonly put?: PutRecord;
+  readonly put?: WrittenRecord;
   readonly compactedRevision?: number;
   /** Called in order, all of a transaction in one turn, before any `settle`. Not called after a failure. */
   apply?(): void;
@@ -80,7 +81,9 @@ export class CommitQueue {
     const commits = this.#takeTransaction();
     const puts = commits.flatMap(({ put }) => put ?? []);
     const compactedRevision = Math.max(0, ...commits.map((commit) => commit.compactedRevision ?? 0));
-    const removals = this.#closed ? [] : this.#removals.slice(0, removalsPerTransaction);
+    // More than come in by these writes, or a load that never pauses would let the file grow for ever.
+    const portion = Math.max(removalsPerTransaction, 2 * puts.length);
+    const removals = this.#closed ? [] : this.#removals.slice(0, portion);
     this.#busy = true;
     try {
       if (puts.length > 0 || removals.length > 0 || compactedRevision > 0) {

@@ -1,25 +1,28 @@
 /**
  * The LMDB database under the store: one table from revision to record, with a format record at 0. This file alone knows
- * the library and its ways.
+ * the library and its ways; `page-check.ts` looks at the file before the library gets it.
  *
  * Invariants: a transaction is whole or not at all, and on disk when its promise resolves (`overlappingSync: false`); at most
  * one is under way (the commit queue sees to that); records are only ever added at the end of the table.
  */
-import { closeSync, existsSync, openSync, readSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Transaction as ReadTransaction } from 'lmdb';
 import { StorageUnavailableError } from '../store.ts';
-import { type RecordHeader, readHeader, readValue, recordLength, writeRecord } from './record.ts';
-
-export interface PutRecord {
-  readonly revision: number;
-  readonly header: RecordHeader;
-  readonly value: Buffer | undefined;
-}
+import { findPageProblem } from './page-check.ts';
+import {
+  isWhole,
+  type RecordHeader,
+  readHeader,
+  readValue,
+  recordLength,
+  type WrittenRecord,
+  writeRecord,
+} from './record.ts';
 
 export interface Transaction {
   /** In rising order of revision, and above all that the table holds. */
-  readonly puts: readonly PutRecord[];
+  readonly puts: readonly WrittenRecord[];
   /** Revisions whose records go. */
   readonly removals: readonly number[];
   /** Written into the format record if it is higher than what stands there. */
@@ -28,14 +31,18 @@ export interface Transaction {
 
 export interface ScannedRecord extends RecordHeader {
   readonly revision: number;
+  /** Length of the record. */
+  readonly bytes: number;
 }
 
-/** The directory holds something that this program cannot take for its own data. */
+export type DataDirectoryProblem = 'foreign' | 'newer' | 'damaged' | 'unusable';
+
+/** The directory holds something that this program cannot take for its own data. The message says what to do. */
 export class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
   readonly path: string;
-  readonly reason: 'foreign' | 'newer' | 'unusable';
-  constructor(path: string, reason: 'foreign' | 'newer' | 'unusable', message: string, options?: ErrorOptions) {
+  readonly reason: DataDirectoryProblem;
+  constructor(path: string, reason: DataDirectoryProblem, message: string, options?: ErrorOptions) {
     super(message, options);
     this.path = path;
     this.reason = reason;
@@ -53,6 +60,8 @@ interface Table {
   getBinaryFast(key: number, options?: { readonly transaction: ReadTransaction }): Buffer | undefined;
   getKeys(range: { readonly start?: number; readonly limit?: number }): Iterable<number>;
   useReadTransaction(): ReadTransaction;
+  /** Forgets readers of other processes that have died; what they read could not be given back. */
+  readerCheck(): number;
   close(): Promise<void>;
 }
 
@@ -62,19 +71,25 @@ interface FormatRecord {
   readonly compactedRevision: number;
 }
 
+const databaseFile = 'data.mdb';
 const formatName = 'coracle-store';
-const formatVersion = 1;
+/** 1 knew neither the time of a change nor checksums; it is read, and raised by the first write. */
+const formatVersion = 2;
+/** LMDB writes many pages at once, so a disk with less room than this may have none for them. */
+const fullDiskBytes = 1 << 20;
 /** Where the format record lies: before every revision. */
 const formatKey = 0;
 
 export class LmdbDatabase {
   readonly #path: string;
   readonly #root: Table;
-  #compactedRevision = 0;
+  #format: Pick<FormatRecord, 'version' | 'compactedRevision'> = { version: formatVersion, compactedRevision: 0 };
   #broken: Error | undefined;
 
-  static async open(path: string): Promise<LmdbDatabase> {
-    checkMagic(path);
+  /** `readOnly`: beside the process that writes, whose database must exist. */
+  static async open(path: string, { readOnly = false } = {}): Promise<LmdbDatabase> {
+    // Pages that somebody is writing would look damaged.
+    if (!readOnly) checkFile(path);
     // Loaded here so that programs which keep everything in memory do not pay for it.
     const { open } = await import('lmdb');
     let root: Table;
@@ -84,6 +99,7 @@ export class LmdbDatabase {
         noSubdir: false,
         encoding: 'binary',
         overlappingSync: false,
+        readOnly,
         // The commit queue makes the batches; the library's own would end in a promise that nobody can catch.
         eventTurnBatching: false,
       }) as unknown as Table;
@@ -92,7 +108,7 @@ export class LmdbDatabase {
     }
     const database = new LmdbDatabase(path, root);
     try {
-      await database.#checkFormat();
+      await database.#checkFormat(readOnly);
     } catch (error) {
       await root.close();
       throw error;
@@ -106,13 +122,14 @@ export class LmdbDatabase {
   }
 
   get compactedRevision(): number {
-    return this.#compactedRevision;
+    return this.#format.compactedRevision;
   }
 
   /** Resolves when all of it is on disk; rejects with `StorageUnavailableError`, and then none of it happened. */
   async write({ puts, removals, compactedRevision }: Transaction): Promise<void> {
     if (this.#broken) throw new StorageUnavailableError(this.#broken.message, { cause: this.#broken });
     const records = encodeRecords(puts);
+    const format = this.#formatAfter(puts.length, compactedRevision);
     let appended: Promise<boolean> = Promise.resolve(true);
     const committed = this.#root.batch(() => {
       for (const [i, record] of records.entries()) {
@@ -122,8 +139,7 @@ export class LmdbDatabase {
         else done.catch(ignore);
       }
       for (const revision of removals) this.#root.remove(revision).catch(ignore);
-      if (compactedRevision > this.#compactedRevision)
-        this.#root.put(formatKey, encodeFormat(compactedRevision)).catch(ignore);
+      if (format !== this.#format) this.#root.put(formatKey, encodeFormat(format)).catch(ignore);
     });
     try {
       const [, inPlace] = await Promise.all([committed, appended]);
@@ -131,14 +147,19 @@ export class LmdbDatabase {
     } catch (error) {
       throw this.#explain(await causeOf(error as Error));
     }
-    this.#compactedRevision = Math.max(this.#compactedRevision, compactedRevision);
+    if (format.compactedRevision > this.#format.compactedRevision) this.#root.readerCheck();
+    this.#format = format;
   }
 
   /** The value under a revision. A snapshot sees records that have been removed since it was taken. */
   read(revision: number, snapshot?: Snapshot): Buffer {
-    const record = this.#root.getBinaryFast(revision, snapshot);
-    if (!record) throw new Error(`the record of revision ${revision} is missing in ${this.#path}`);
-    return readValue(record, record.length);
+    return readValue(this.#record(revision, snapshot));
+  }
+
+  /** When the change of this revision was made; undefined: not known, or no longer. */
+  timeOf(revision: number): number | undefined {
+    const record = this.#root.getBinaryFast(revision);
+    return record ? readHeader(record).writtenAtMs || undefined : undefined;
   }
 
   snapshot(): Snapshot {
@@ -146,28 +167,46 @@ export class LmdbDatabase {
     return { transaction, close: () => transaction.done() };
   }
 
-  /** All changes in rising order of revision, without their values. */
-  *scan(): Iterable<ScannedRecord> {
-    for (const revision of this.#root.getKeys({ start: formatKey + 1 })) {
-      const record = this.#root.getBinaryFast(revision);
-      if (record) yield { revision, ...readHeader(record) };
+  /** All changes in rising order of revision, without their values, which are proved whole on the way. */
+  *scan(snapshot?: Snapshot): Iterable<ScannedRecord> {
+    for (const revision of this.#root.getKeys({
+      start: formatKey + 1,
+      ...(snapshot ? { transaction: snapshot.transaction } : {}),
+    })) {
+      const record = this.#record(revision, snapshot);
+      yield { revision, bytes: record.length, ...readHeader(record) };
     }
   }
 
   size(): number {
-    return statSync(join(this.#path, 'data.mdb')).size;
+    return statSync(join(this.#path, databaseFile)).size;
   }
 
   close(): Promise<void> {
     return this.#root.close();
   }
 
-  async #checkFormat(): Promise<void> {
+  /** The buffer is valid until the next read. */
+  #record(revision: number, snapshot: Snapshot | undefined): Buffer {
+    const record = this.#root.getBinaryFast(revision, snapshot);
+    if (!record || !isWhole(record, revision))
+      throw damaged(this.#path, `the record of revision ${revision} is ${record ? 'not what was written' : 'missing'}`);
+    return record;
+  }
+
+  #formatAfter(puts: number, compactedRevision: number): Pick<FormatRecord, 'version' | 'compactedRevision'> {
+    const version = puts > 0 ? formatVersion : this.#format.version;
+    if (version === this.#format.version && compactedRevision <= this.#format.compactedRevision) return this.#format;
+    return { version, compactedRevision: Math.max(compactedRevision, this.#format.compactedRevision) };
+  }
+
+  async #checkFormat(readOnly: boolean): Promise<void> {
     const bytes = this.#root.getBinary(formatKey);
     if (!bytes) {
       for (const _ of this.#root.getKeys({ limit: 1 })) throw foreign(this.#path);
+      if (readOnly) return;
       try {
-        await this.#root.put(formatKey, encodeFormat(0));
+        await this.#root.put(formatKey, encodeFormat(this.#format));
       } catch (error) {
         throw this.#explain(await causeOf(error as Error));
       }
@@ -183,7 +222,7 @@ export class LmdbDatabase {
           `${formatVersion}): run that release, or choose another data directory`,
       );
     }
-    this.#compactedRevision = record.compactedRevision;
+    this.#format = record;
   }
 
   /** After a failed commit LMDB may take no further one; its next would then hang, so an empty transaction tries first. */
@@ -196,12 +235,21 @@ export class LmdbDatabase {
       );
     }
     const { bavail, bsize } = statfsSync(this.#path);
-    const freeMegabytes = Math.floor((bavail * bsize) / 1e6);
+    const freeBytes = bavail * bsize;
+    // The end of a disk shows itself as a write that came out shorter than asked for, which LMDB takes for a failure of the disk.
+    const reason = freeBytes < fullDiskBytes ? 'No space left on device' : cause.message;
+    const freeMegabytes = Math.floor(freeBytes / 1e6);
     return new StorageUnavailableError(
-      `cannot write to ${this.#path}: ${cause.message} (${freeMegabytes} MB free on this disk)`,
+      `cannot write to ${this.#path}: ${reason} (${freeMegabytes} MB free on this disk)`,
       { cause },
     );
   }
+}
+
+/** How the library writes revisions as keys, for those who read pages by themselves. */
+export async function revisionReader(): Promise<(key: Buffer) => number> {
+  const { bufferToKeyValue } = (await import('lmdb')) as unknown as { bufferToKeyValue(key: Buffer): number };
+  return bufferToKeyValue;
 }
 
 export interface Snapshot {
@@ -210,20 +258,20 @@ export interface Snapshot {
 }
 
 /** All records in one block of memory: the library has to look up the address of each block. */
-function encodeRecords(puts: readonly PutRecord[]): Buffer[] {
+function encodeRecords(puts: readonly WrittenRecord[]): Buffer[] {
   const lengths = puts.map(({ header, value }) => recordLength(Buffer.byteLength(header.key), value?.length ?? 0));
   const block = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + length, 0));
   let start = 0;
-  return puts.map(({ header, value }) => {
-    const end = writeRecord(block, start, header, value);
+  return puts.map((put) => {
+    const end = writeRecord(block, start, put);
     const record = block.subarray(start, end);
     start = end;
     return record;
   });
 }
 
-function encodeFormat(compactedRevision: number): Buffer {
-  const record: FormatRecord = { format: formatName, version: formatVersion, compactedRevision };
+function encodeFormat({ version, compactedRevision }: Pick<FormatRecord, 'version' | 'compactedRevision'>): Buffer {
+  const record: FormatRecord = { format: formatName, version, compactedRevision };
   return Buffer.from(JSON.stringify(record));
 }
 
@@ -236,21 +284,29 @@ function decodeFormat(bytes: Buffer): FormatRecord | undefined {
   }
 }
 
-/** The library crashes on a file that is not LMDB's, so its mark is looked for first. */
-function checkMagic(path: string): void {
-  const file = join(path, 'data.mdb');
+/** Throws a `DataDirectoryError` about a file that is not a whole database. Nobody may be writing to it. */
+export function checkFile(path: string): void {
+  const file = join(path, databaseFile);
   if (!existsSync(file)) return;
-  const head = Buffer.alloc(32);
+  let problem: ReturnType<typeof findPageProblem>;
   try {
-    const descriptor = openSync(file, 'r+');
-    const length = readSync(descriptor, head, 0, head.length, 0);
-    closeSync(descriptor);
-    // An empty file is what a kill between creating and filling it leaves.
-    if (length === 0) return;
+    closeSync(openSync(file, 'r+'));
+    problem = findPageProblem(file);
   } catch (error) {
     throw unusable(path, error);
   }
-  if (head.readUInt32LE(24) !== 0xbeefc0de) throw foreign(path);
+  if (problem?.is === 'foreign') throw foreign(path);
+  if (problem) throw damaged(path, problem.detail);
+}
+
+function damaged(path: string, detail: string): DataDirectoryError {
+  return new DataDirectoryError(
+    path,
+    'damaged',
+    `the data directory ${path} is damaged: ${detail}: restore the last snapshot into a new directory ` +
+      '(coracle snapshot restore FILE --data-dir NEW), or keep what can still be read ' +
+      `(coracle snapshot save FILE --salvage --from lmdb:${path})`,
+  );
 }
 
 function foreign(path: string): DataDirectoryError {

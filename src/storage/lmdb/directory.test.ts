@@ -116,13 +116,43 @@ test('an LMDB database with another format record is refused as foreign', async 
 
 test("a newer release's data is refused with what to do", async (t) => {
   const path = freshPath(t);
-  await writeRaw(path, 0, JSON.stringify({ format: 'coracle-store', version: 2, compactedRevision: 0 }));
+  await writeRaw(path, 0, JSON.stringify({ format: 'coracle-store', version: 3, compactedRevision: 0 }));
   await assert.rejects(open(path), (error: DataDirectoryError) => {
     assert.equal(error.reason, 'newer');
-    assert.match(error.message, /written by a newer release \(format 2, this one reads up to 1\): run that release/);
+    assert.match(error.message, /written by a newer release \(format 3, this one reads up to 2\): run that release/);
     return true;
   });
 });
+
+test("the first releases' records are read, and new ones come after them", async (t) => {
+  const path = freshPath(t);
+  await writeRaw(path, 0, JSON.stringify({ format: 'coracle-store', version: 1, compactedRevision: 0 }), [
+    [2, oldRecord('/a', 'first')],
+    [3, oldRecord('/b', 'second')],
+  ]);
+  const store = await open(path);
+  assert.deepEqual(await store.get('/a'), { key: '/a', value: Buffer.from('first'), revision: 2, createRevision: 2 });
+  assert.equal(store.history?.timeOf(2), undefined);
+  assert.ok((await store.put('/a', Buffer.from('third'), { expected: 2 })).ok);
+  await store.close();
+  const again = await open(path);
+  assert.deepEqual(
+    (await again.range({ start: '/', end: '0' })).entries.map(({ value, revision }) => [value.toString(), revision]),
+    [
+      ['third', 4],
+      ['second', 3],
+    ],
+  );
+  await again.close();
+});
+
+/** As format 1 had it: no time, no checksum. */
+function oldRecord(key: string, value: string): Buffer {
+  const head = Buffer.alloc(20);
+  head.writeUInt16LE(key.length, 2);
+  head.writeDoubleLE(2, 4);
+  return Buffer.concat([head, Buffer.from(key + value)]);
+}
 
 test('a path that cannot be a directory is refused with what to do', async (t) => {
   const path = freshPath(t);
@@ -137,10 +167,16 @@ test('a path that cannot be a directory is refused with what to do', async (t) =
   }
 });
 
-async function writeRaw(path: string, key: string | number, value: string): Promise<void> {
+async function writeRaw(
+  path: string,
+  key: string | number,
+  value: string,
+  others: readonly (readonly [number, Buffer])[] = [],
+): Promise<void> {
   const { open: openLmdb } = await import('lmdb');
   const database = openLmdb({ path, noSubdir: false, encoding: 'binary', overlappingSync: false });
   await database.put(key, Buffer.from(value));
+  for (const [revision, record] of others) await database.put(revision, record);
   await database.close();
 }
 

@@ -72,7 +72,11 @@ test('a full disk fails writes with StorageUnavailableError, reads go on, and ro
 test('a failed transaction fails all that is queued behind it, forgets first, and the next write is tried anew', async () => {
   const { queue, told, transactions } = queueWithTransactions();
   const commit = (name: string): QueuedCommit => ({
-    put: { revision: 1, header: { key: name, createRevision: 1, removed: false, expiresAtMs: 0 }, value: undefined },
+    put: {
+      revision: 1,
+      header: { key: name, createRevision: 1, removed: false, expiresAtMs: 0, writtenAtMs: 0 },
+      value: undefined,
+    },
     apply: () => told.push(`apply ${name}`),
     settle: (error) => told.push(`${error ? 'fail' : 'done'} ${name}`),
   });
@@ -99,7 +103,11 @@ test('writes that arrive during a transaction go together in the next, removals 
   const { queue, transactions } = queueWithTransactions();
   const add = (revision: number) =>
     queue.add({
-      put: { revision, header: { key: 'k', createRevision: 1, removed: false, expiresAtMs: 0 }, value: undefined },
+      put: {
+        revision,
+        header: { key: 'k', createRevision: 1, removed: false, expiresAtMs: 0, writtenAtMs: 0 },
+        value: undefined,
+      },
       settle() {},
     });
   add(2);

@@ -234,9 +234,9 @@ async function using(store: Store<string>, run: (store: Store<string>) => Promis
   }
 }
 
-/** The revisions that lie in the database of a closed store. */
+/** The revisions that lie in the database, be its store open or closed. */
 async function scan(path: string): Promise<number[]> {
-  const database = await LmdbDatabase.open(path);
+  const database = await LmdbDatabase.open(path, { readOnly: true });
   const revisions = [...database.scan()].map(({ revision }) => revision);
   await database.close();
   return revisions;

@@ -14,6 +14,7 @@ import type { Log } from '../../base/log.ts';
 import type { Codec } from '../codec.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
 import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
+import { RevisionTimes } from '../revision-times.ts';
 import {
   type CommitResult,
   type Entry,
@@ -24,6 +25,7 @@ import {
   type RangeResult,
   type Store,
   StoreClosedError,
+  type StoreHistory,
   type Subscription,
   type Watcher,
   type WatchOptions,
@@ -32,7 +34,7 @@ import { entryOf, WatchHub } from '../watch-hub.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { DataDirectoryError, LmdbDatabase, type ScannedRecord, type Snapshot } from './database.ts';
 import { type DirectoryLock, lockDirectory } from './directory-lock.ts';
-import { longestKeyBytes } from './record.ts';
+import { longestKeyBytes, type RecordHeader, recordLength } from './record.ts';
 
 export { bufferCodec, type Codec } from '../codec.ts';
 
@@ -56,7 +58,7 @@ export async function openLmdbStore<V>(options: LmdbStoreOptions<V>): Promise<St
     throw new DataDirectoryError(
       path,
       'unusable',
-      `the data directory ${path} cannot be written: ${(error as Error).message}: choose another one, or change its owner`,
+      `the data directory ${path} cannot be written: ${(error as Error).message}: ${adviceFor(error)}`,
       { cause: error },
     );
   }
@@ -85,6 +87,7 @@ class LmdbStore<V> implements Store<V> {
   readonly #database: LmdbDatabase;
   readonly #lock: DirectoryLock;
   readonly #index = new RevisionIndex<V>();
+  readonly #times = new RevisionTimes();
   readonly #queue: CommitQueue;
   readonly #hub: WatchHub<V>;
   readonly #expiry: Expiry<V>;
@@ -101,7 +104,8 @@ class LmdbStore<V> implements Store<V> {
     this.#clock = clock;
     this.#database = database;
     this.#lock = lock;
-    const leftOver = this.#index.restore(versionsOf<V>(database.scan()), database.compactedRevision);
+    const leftOver = this.#index.restore(versionsOf<V>(database.scan(), this.#times), database.compactedRevision);
+    this.#times.trim(this.#index.compactedRevision);
     this.#nextRevision = this.#index.revision + 1;
     this.#queue = new CommitQueue({
       clock,
@@ -168,12 +172,24 @@ class LmdbStore<V> implements Store<V> {
       this.#queue.add({
         compactedRevision: revision,
         apply: () => {
-          if (this.#index.compact(revision)) this.#forgetSoon();
+          if (!this.#index.compact(revision)) return;
+          this.#times.trim(revision);
+          this.#forgetSoon();
         },
         settle: (error) => (error ? reject(error) : resolve()),
       });
     });
   }
+
+  readonly history: StoreHistory = {
+    timeOf: (revision) => this.#database.timeOf(revision),
+    revisionAt: (timeMs) => this.#times.revisionAt(timeMs, this.#index.revision),
+    kept: () => ({
+      changes: this.#index.historyLength,
+      bytes: this.#index.historyBytes,
+      sinceMs: this.#times.oldestMs,
+    }),
+  };
 
   async size(): Promise<number> {
     this.#checkOpen();
@@ -206,12 +222,14 @@ class LmdbStore<V> implements Store<V> {
     const matches = expected === undefined || expected === (head?.revision ?? 0);
     if (!matches || (!content && !head)) return this.#refuse(head, pending !== undefined);
     const revision = this.#nextRevision++;
+    const writtenAtMs = this.#clock.now();
     const version: Version<V> = {
       key,
       revision,
       createRevision: head?.createRevision ?? revision,
       removed: !content,
       expiresAtMs,
+      bytes: recordLength(Buffer.byteLength(key), content?.bytes.length ?? 0),
       value: content?.value,
       previous: undefined,
     };
@@ -220,8 +238,9 @@ class LmdbStore<V> implements Store<V> {
       let previous: Entry<V> | undefined;
       let unreadable: Error | undefined;
       this.#queue.add({
-        put: { revision, header: version, value: content?.bytes },
+        put: { revision, header: { ...headerOf(version), writtenAtMs }, value: content?.bytes },
         apply: () => {
+          this.#times.note(revision, writtenAtMs);
           this.#apply(version);
           try {
             previous = this.#hold(head);
@@ -321,10 +340,20 @@ class LmdbStore<V> implements Store<V> {
   }
 }
 
-function* versionsOf<V>(records: Iterable<ScannedRecord>): Iterable<Version<V>> {
-  for (const { key, revision, createRevision, removed, expiresAtMs } of records) {
-    yield { key, revision, createRevision, removed, expiresAtMs, value: undefined, previous: undefined };
+function headerOf<V>({ key, createRevision, removed, expiresAtMs }: Version<V>): Omit<RecordHeader, 'writtenAtMs'> {
+  return { key, createRevision, removed, expiresAtMs };
+}
+
+function* versionsOf<V>(records: Iterable<ScannedRecord>, times: RevisionTimes): Iterable<Version<V>> {
+  for (const { key, revision, createRevision, removed, expiresAtMs, writtenAtMs, bytes } of records) {
+    if (writtenAtMs > 0) times.note(revision, writtenAtMs);
+    yield { key, revision, createRevision, removed, expiresAtMs, bytes, value: undefined, previous: undefined };
   }
+}
+
+function adviceFor(error: unknown): string {
+  const full = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return full ? 'make room on its disk, or choose another one' : 'choose another one, or change its owner';
 }
 
 /** With the folders above it. (The runtime's own recursion never ends where the kernel refuses, as under /proc.) */

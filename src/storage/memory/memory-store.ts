@@ -121,6 +121,7 @@ class MemoryStore<V> implements Store<V> {
       createRevision: head?.createRevision ?? revision,
       removed: !content,
       expiresAtMs,
+      bytes: 0,
       value: content?.value,
       previous: undefined,
     };

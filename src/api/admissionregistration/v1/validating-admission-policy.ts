@@ -7,7 +7,9 @@ import {
   path,
   required,
 } from '../../../apimachinery/field-error.ts';
+import { JsonPath, JsonPathError } from '../../../apimachinery/json-path.ts';
 import { ageColumn, integer, nameColumn, text } from '../../columns.ts';
+import { validateConditions } from '../../condition-validation.ts';
 import { fillAbsent, partOf } from '../../defaulting.ts';
 import {
   type ValidatingAdmissionPolicy,
@@ -40,7 +42,7 @@ export const validatingAdmissionPolicyBehaviour: KindBehaviour<ValidatingAdmissi
     matchResourcesDefaults(spec.matchConstraints);
   },
   validate,
-  subresources: { status: statusKeepsMetadata },
+  subresources: { status: { ...statusKeepsMetadata, validateUpdate: validateStatus } },
   columns: [
     nameColumn,
     integer('Validations', ({ spec }) => spec.validations?.length ?? 0, {
@@ -118,4 +120,31 @@ function validateValidation(at: FieldPath, validation: Validation, { compiler, p
   }
   const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
   return [...errors, ...validateEnum(at.child('reason'), reason, reasons)];
+}
+
+/** Warnings name the expression that they are about. */
+function validateStatus({ status }: ValidatingAdmissionPolicy): FieldError[] {
+  const at = path('status');
+  const warningsAt = at.child('typeChecking', 'expressionWarnings');
+  const errors = (status?.typeChecking?.expressionWarnings ?? []).flatMap(({ warning, fieldRef }, index) => {
+    const here = warningsAt.index(index);
+    return [
+      ...(warning ? [] : [required(here.child('warning'))]),
+      ...validateFieldRef(here.child('fieldRef'), fieldRef),
+    ];
+  });
+  return [...errors, ...validateConditions(at.child('conditions'), status?.conditions ?? [])];
+}
+
+function validateFieldRef(at: FieldPath, text = ''): FieldError[] {
+  const reference = text.trim();
+  if (reference === '') return [required(at)];
+  try {
+    // A field without its dot is well formed, too; nobody follows it.
+    new JsonPath(/^[\p{L}_]/u.test(reference) ? `.${reference}` : reference);
+    return [];
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    return [invalid(at, reference, `invalid JSONPath: ${error.message}`)];
+  }
 }

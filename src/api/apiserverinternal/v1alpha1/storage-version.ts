@@ -4,6 +4,7 @@ import { partOf } from '../../defaulting.ts';
 import { type StorageVersion, storageVersions } from '../../gen/apiserverinternal-v1alpha1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
+import { validateStorageVersion, validateStorageVersionName } from './storage-version-validation.ts';
 
 const mostShown = 3;
 
@@ -14,7 +15,10 @@ export const storageVersionBehaviour: KindBehaviour<StorageVersion> = {
   defaults(version) {
     partOf(version, 'spec');
   },
-  subresources: { status: statusKeepsMetadata },
+  validateName: validateStorageVersionName,
+  validate: validateStorageVersion,
+  validateUpdate: () => [],
+  subresources: { status: { ...statusKeepsMetadata, validateUpdate: validateStorageVersion } },
   columns: [
     nameColumn,
     text('CommonEncodingVersion', ({ status }) => status?.commonEncodingVersion ?? '<unset>'),

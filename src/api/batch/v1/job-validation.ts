@@ -359,7 +359,10 @@ function withDirectives(stored: PodTemplateSpec, next: PodTemplateSpec): PodTemp
       ...stored.spec,
       containers: withSizes('containers'),
       initContainers: withSizes('initContainers'),
-      affinity: { ...stored.spec.affinity, nodeAffinity: next.spec.affinity?.nodeAffinity },
+      affinity:
+        stored.spec.affinity || next.spec.affinity
+          ? { ...stored.spec.affinity, nodeAffinity: next.spec.affinity?.nodeAffinity }
+          : undefined,
       nodeSelector: next.spec.nodeSelector,
       tolerations: next.spec.tolerations,
       schedulingGates: next.spec.schedulingGates,

@@ -66,6 +66,40 @@ describe('a Node', () => {
     ]);
   });
 
+  it('has annotations from before their fields that make sense', () => {
+    const errors = (name: string, value: string) =>
+      errorsOf(nodeBehaviour, { metadata: { annotations: { [`scheduler.alpha.kubernetes.io/${name}`]: value } } });
+    const taintsAt = 'metadata.annotations.scheduler.alpha.kubernetes.io/taints[0]';
+    assert.deepEqual(errors('taints', '[{"key":"a","effect":"Maybe"}]'), [
+      `${taintsAt}.effect: Unsupported value: "Maybe": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`,
+    ]);
+    assert.match(
+      errors('taints', '[')[0]!,
+      /^metadata\.annotations: Invalid value: "scheduler\.alpha\.kubernetes\.io\/taints": /,
+    );
+    const owner = { apiVersion: 'v1', kind: 'ReplicationController', name: 'a', uid: '1' };
+    const avoided = [{ podSignature: {} }, { podSignature: { podController: { ...owner, controller: false } } }];
+    const avoidAt = 'metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods';
+    assert.deepEqual(errors('preferAvoidPods', JSON.stringify({ preferAvoidPods: avoided })), [
+      `${avoidAt}[0].PodSignature: Required value`,
+      `${avoidAt}[1].PodSignature.PodController.Controller: Invalid value: false: must point to a controller`,
+    ]);
+    assert.match(errors('preferAvoidPods', '{')[0]!, /^metadata\.annotations\.AvoidPods: Invalid value: /);
+  });
+
+  it('declares features by names of a form, in order', () => {
+    const declaredFeatures = ['a', 'B', 'B', 'A'];
+    assert.deepEqual(
+      errorsOf(nodeBehaviour, { status: { declaredFeatures } }).map((error) => error.replace(/: must start.*/, '')),
+      [
+        'status.declaredFeatures[0]: Invalid value: "a": invalid feature name "a"',
+        'status.declaredFeatures[1]: Invalid value: "B": list must be sorted alphabetically',
+        'status.declaredFeatures[2]: Duplicate value: "B"',
+        'status.declaredFeatures[3]: Invalid value: "A": list must be sorted alphabetically',
+      ],
+    );
+  });
+
   it('keeps the addresses that its Pods have', () => {
     const stored = merged(node, { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] } });
     const next = merged(node, { spec: { podCIDR: '10.2.0.0/24', podCIDRs: ['10.2.0.0/24'] } });

@@ -1,11 +1,20 @@
 /** Nodes: the machines that run Pods, as they describe themselves. */
 import { parseCidr, validateLegacyCidr } from '../../../apimachinery/addresses.ts';
-import { duplicate, type FieldError, forbidden, invalid, path } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  path,
+  required,
+} from '../../../apimachinery/field-error.ts';
+import { quote } from '../../../apimachinery/go-text.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
-import { type Node, type NodeStatus, nodes } from '../../gen/core-v1.ts';
+import { type AvoidPods, type Node, type NodeStatus, nodes, type Taint } from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { entriesOf, shown, validatePositive } from '../../validation.ts';
 import { roundToMilli } from './resource-defaults.ts';
@@ -57,7 +66,11 @@ function dropConfiguration(node: Draft<Node>, previous?: unknown): void {
 
 function validate(node: Node): FieldError[] {
   const { spec, status } = node;
-  const errors = [...validateTaints(path('metadata', 'taints'), spec.taints ?? []), ...validateStatus(status)];
+  const errors = [
+    ...validateAnnotations(path('metadata', 'annotations'), node.metadata.annotations),
+    ...validateTaints(path('metadata', 'taints'), spec.taints ?? []),
+    ...validateStatus(status),
+  ];
   const swap = status?.nodeInfo?.swap;
   errors.push(...validatePositive(path('metadata', 'nodeSwapStatus', 'capacity'), swap?.capacity));
   const ranges = spec.podCIDRs ?? [];
@@ -68,6 +81,40 @@ function validate(node: Node): FieldError[] {
     errors.push(invalid(at, ranges, 'may specify no more than one CIDR for each IP family'));
   }
   return errors;
+}
+
+const taintsKey = 'scheduler.alpha.kubernetes.io/taints';
+const avoidKey = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
+
+/** Two annotations from before their fields, which are no longer read but still must make sense. */
+function validateAnnotations(at: FieldPath, annotations: Node['metadata']['annotations']): FieldError[] {
+  const { [taintsKey]: taints, [avoidKey]: avoided } = annotations ?? {};
+  const errors: FieldError[] = [];
+  if (taints) {
+    const found = parsed<readonly Taint[] | null>(taints);
+    if ('problem' in found) errors.push(invalid(at, taintsKey, found.problem));
+    else errors.push(...validateTaints(at.child(taintsKey), found.value ?? []));
+  }
+  if (!avoided) return errors;
+  const found = parsed<AvoidPods | null>(avoided);
+  if ('problem' in found) return [...errors, invalid(at.child('AvoidPods'), avoidKey, found.problem)];
+  for (const [index, { podSignature }] of (found.value?.preferAvoidPods ?? []).entries()) {
+    const here = at.child(avoidKey).index(index).child('PodSignature');
+    const owner = podSignature?.podController;
+    if (!owner) errors.push(required(here));
+    else if (!owner.controller) {
+      errors.push(invalid(here.child('PodController', 'Controller'), false, 'must point to a controller'));
+    }
+  }
+  return errors;
+}
+
+function parsed<T>(text: string): { readonly value: T } | { readonly problem: string } {
+  try {
+    return { value: JSON.parse(text) as T };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const declaredFeature = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
@@ -82,7 +129,11 @@ function validateStatus(status: NodeStatus | undefined): FieldError[] {
   const features = status?.declaredFeatures ?? [];
   for (const [index, feature] of features.entries()) {
     const here = path('status', 'declaredFeatures').index(index);
-    if (!declaredFeature.test(feature)) errors.push(invalid(here, feature, `invalid feature name "${feature}"`));
+    if (!declaredFeature.test(feature)) {
+      const rule =
+        "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
+      errors.push(invalid(here, feature, `invalid feature name ${quote(feature)}: ${rule}`));
+    }
     const before = features[index - 1];
     if (before === feature) errors.push(duplicate(here, feature));
     else if (before !== undefined && before > feature) {
@@ -93,7 +144,10 @@ function validateStatus(status: NodeStatus | undefined): FieldError[] {
 }
 
 function validateUpdate(node: Node, previous: Node): FieldError[] {
-  const errors = validateStatus(node.status);
+  const errors = [
+    ...validateAnnotations(path('metadata', 'annotations'), node.metadata.annotations),
+    ...validateStatus(node.status),
+  ];
   const seen = new Set<string>();
   for (const [index, { type, address }] of (node.status?.addresses ?? []).entries()) {
     const identity = `${type}/${address}`;

@@ -7,14 +7,14 @@ import {
   notSupported,
   required,
 } from '../../../apimachinery/field-error.ts';
-import { validateLabelSelector, validateLabels } from '../../../apimachinery/labels.ts';
+import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import type {
   PersistentVolumeClaimSpec,
   PersistentVolumeClaimTemplate,
   TypedLocalObjectReference,
   TypedObjectReference,
 } from '../../gen/core-v1.ts';
-import { validateAnnotations } from '../../metadata-validation.ts';
+import { validateTemplateMetadata } from '../../metadata-validation.ts';
 import { notPositiveMessage, validateDnsLabel, validateDnsSubdomain, validateEnum } from '../../validation.ts';
 import { quantityOrZero } from './resource-validation.ts';
 
@@ -22,15 +22,8 @@ export const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'R
 export const volumeModes = ['Block', 'Filesystem'];
 
 export function validateClaimTemplate(at: FieldPath, template: PersistentVolumeClaimTemplate): FieldError[] {
-  const metadataAt = at.child('metadata');
-  const { annotations, labels, ...others } = template.metadata ?? {};
-  const forbiddenFields = Object.entries(others)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([field]) => forbidden(metadataAt.child(field), 'cannot be set'));
   return [
-    ...validateAnnotations(metadataAt.child('annotations'), annotations),
-    ...validateLabels(labels, metadataAt.child('labels')),
-    ...forbiddenFields,
+    ...validateTemplateMetadata(at.child('metadata'), template.metadata),
     ...validateClaimSpec(at.child('spec'), template.spec),
   ];
 }

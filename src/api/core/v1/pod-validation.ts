@@ -1,37 +1,20 @@
 /**
- * What is refused about a Pod as it is created, changed, given a status, a debugging container or a new size. Hardly anything of a
+ * What is refused about a Pod as it is created, changed or given a debugging container (a status: `pod-status-validation.ts`). Hardly anything of a
  * Pod can change: what it was started with is what runs.
  */
-import { validateLegacyIp } from '../../../apimachinery/addresses.ts';
-import {
-  duplicate,
-  type FieldError,
-  type FieldPath,
-  forbidden,
-  invalid,
-  path,
-  required,
-} from '../../../apimachinery/field-error.ts';
+import { type FieldError, forbidden, invalid, path, required } from '../../../apimachinery/field-error.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import { inclusiveRangeMessage } from '../../../apimachinery/names.ts';
 import { semanticallyEqual } from '../../equality.ts';
-import type { ContainerStatus, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from '../../gen/core-v1.ts';
-import {
-  entriesOf,
-  largestInt32,
-  validateDnsSubdomain,
-  validateImmutable,
-  validateQualifiedName,
-} from '../../validation.ts';
+import type { NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from '../../gen/core-v1.ts';
+import { entriesOf, largestInt32 } from '../../validation.ts';
 import { validateImageText } from './container-validation.ts';
 import { mirrorPodAnnotation } from './mirror-pod.ts';
 import { validatePodAnnotations, validateProfileAnnotations } from './pod-annotation-validation.ts';
 import { validatePodSpec } from './pod-spec-validation.ts';
-import { ipFamilyOf, shouldRestart } from './pod-status.ts';
 import { validateTolerations } from './scheduling-validation.ts';
 
 const specAt = path('spec');
-const statusAt = path('status');
 const annotationsAt = path('metadata', 'annotations');
 const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 
@@ -70,7 +53,7 @@ export function validateMetadataAndSpec(pod: Pod): FieldError[] {
   return errors;
 }
 
-function validateAnnotationUpdate(pod: Pod, previous: Pod): FieldError[] {
+export function validateAnnotationUpdate(pod: Pod, previous: Pod): FieldError[] {
   const next = pod.metadata.annotations ?? {};
   const stored = previous.metadata.annotations ?? {};
   const errors: FieldError[] = [];
@@ -244,111 +227,6 @@ function onlyAdds(next: NodeSelectorTerm, stored: NodeSelectorTerm): boolean {
     const before = stored[field] ?? [];
     return semanticallyEqual((next[field] ?? []).slice(0, before.length), before);
   });
-}
-
-export function validatePodStatusUpdate(pod: Pod, previous: Pod): FieldError[] {
-  const next = pod.status ?? {};
-  const stored = previous.status ?? {};
-  const errors: FieldError[] = [...validateAnnotationUpdate(pod, previous)];
-  for (const [index, { type, observedGeneration = 0 }] of (next.conditions ?? []).entries()) {
-    const here = statusAt.child('conditions').index(index);
-    if (observedGeneration < 0) {
-      errors.push(invalid(here.child('observedGeneration'), observedGeneration, 'must be a non-negative integer'));
-    }
-    errors.push(...validateQualifiedName(here.child('Type'), type));
-  }
-  const nominated = next.nominatedNodeName ?? '';
-  if (nominated && nominated !== stored.nominatedNodeName) {
-    const here = statusAt.child('nominatedNodeName');
-    errors.push(...validateDnsSubdomain(here, nominated));
-    if (previous.spec.nodeName) {
-      errors.push(forbidden(here, 'may not be set on pods that are already bound to a node'));
-    }
-  }
-  if ((next.observedGeneration ?? 0) < 0) {
-    const message = 'must be a non-negative integer';
-    errors.push(invalid(statusAt.child('observedGeneration'), next.observedGeneration, message));
-  }
-  errors.push(...validateImmutable(statusAt.child('qosClass'), next.qosClass, stored.qosClass));
-  for (const list of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
-    errors.push(
-      ...validateTransitions(statusAt.child(list), next[list] ?? [], stored[list] ?? [], list, previous.spec),
-    );
-  }
-  return [...errors, ...validateClaimStatuses(pod), ...validateAddresses(pod)];
-}
-
-/** A container that has ended for good does not live again. */
-function validateTransitions(
-  at: FieldPath,
-  next: readonly ContainerStatus[],
-  stored: readonly ContainerStatus[],
-  list: 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses',
-  spec: PodSpec,
-): FieldError[] {
-  if (list !== 'ephemeralContainerStatuses' && everyContainerCouldRestart(spec)) return [];
-  const containers =
-    list === 'containerStatuses'
-      ? spec.containers
-      : list === 'initContainerStatuses'
-        ? (spec.initContainers ?? [])
-        : [];
-  return stored.flatMap((old, index) => {
-    const ended = old.state?.terminated;
-    const now = next.find(({ name }) => name === old.name);
-    if (!ended || !now || now.state?.terminated) return [];
-    const container = containers.find(({ name }) => name === old.name);
-    if (container && shouldRestart(container, spec, ended.exitCode)) return [];
-    return [forbidden(at.index(index).child('state'), 'may not be transitioned to non-terminated state')];
-  });
-}
-
-/** Some rule starts the whole Pod anew. */
-function everyContainerCouldRestart(spec: PodSpec): boolean {
-  return [...(spec.initContainers ?? []), ...spec.containers].some((container) =>
-    container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
-  );
-}
-
-function validateClaimStatuses({ spec, status }: Pod): FieldError[] {
-  const names = new Set<string>();
-  return (status?.resourceClaimStatuses ?? []).flatMap(({ name, resourceClaimName }, index) => {
-    const here = statusAt.child('resourceClaimStatuses').index(index);
-    const errors: FieldError[] = [];
-    if (!spec.resourceClaims?.some((claim) => claim.name === name)) {
-      const message = 'must match the name of an entry in `spec.resourceClaims`';
-      errors.push(invalid(here.child('name'), name, message));
-    }
-    if (resourceClaimName != null) {
-      errors.push(...validateDnsSubdomain(here.child('resourceClaimName'), resourceClaimName));
-    }
-    if (names.has(name)) errors.push(duplicate(here.child('name'), name));
-    names.add(name);
-    return errors;
-  });
-}
-
-/** At most one address of each family. */
-function validateAddresses({ status }: Pod): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const field of ['podIPs', 'hostIPs'] as const) {
-    const addresses = (status?.[field] ?? []).map(({ ip }) => ip);
-    const at = statusAt.child(field);
-    errors.push(...addresses.flatMap((ip, index) => validateLegacyIp(ip, at.index(index))));
-    if (addresses.length > 1) {
-      const families = new Set(addresses.map(ipFamilyOf));
-      if (families.size < addresses.length) {
-        errors.push(invalid(at, status?.[field], 'may specify no more than one IP for each IP family'));
-      }
-    }
-  }
-  const hostIP = status?.hostIP;
-  if (hostIP && status?.hostIPs?.length && status.hostIPs[0]!.ip !== hostIP) {
-    errors.push(
-      invalid(statusAt.child('hostIPs').index(0).child('ip'), status.hostIPs[0]!.ip, 'must be equal to `hostIP`'),
-    );
-  }
-  return errors;
 }
 
 export function validateEphemeralContainersUpdate(pod: Pod, previous: Pod): FieldError[] {

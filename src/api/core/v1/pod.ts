@@ -1,17 +1,17 @@
 /** Pods: containers that live and die together on one node. */
+import type { FieldError } from '../../../apimachinery/field-error.ts';
+import { loaderFrom } from '../../../base/load-on-use.ts';
 import { type Pod, pods } from '../../gen/core-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { podColumns, podRowConditions } from './pod-columns.ts';
 import { defaultPod } from './pod-defaults.ts';
-import { validatePodResize } from './pod-resize-validation.ts';
+import type { validatePodResize } from './pod-resize-validation.ts';
 import { isPodTerminal } from './pod-status.ts';
+import { validatePodStatusUpdate } from './pod-status-validation.ts';
 import { prepareEphemeralContainers, preparePod, prepareResize, prepareStatus } from './pod-strategy.ts';
-import {
-  validateEphemeralContainersUpdate,
-  validatePod,
-  validatePodStatusUpdate,
-  validatePodUpdate,
-} from './pod-validation.ts';
+import { validateEphemeralContainersUpdate, validatePod, validatePodUpdate } from './pod-validation.ts';
+
+const load = loaderFrom(import.meta.url);
 
 export const podBehaviour: KindBehaviour<Pod> = {
   resource: pods,
@@ -26,7 +26,7 @@ export const podBehaviour: KindBehaviour<Pod> = {
       prepareForUpdate: prepareEphemeralContainers,
       validateUpdate: validateEphemeralContainersUpdate,
     },
-    resize: { prepareForUpdate: prepareResize, validateUpdate: validatePodResize },
+    resize: { prepareForUpdate: prepareResize, validateUpdate: validateResize },
   },
   columns: podColumns,
   rowConditions: podRowConditions,
@@ -38,4 +38,9 @@ function gracePeriodSeconds(pod: Pod, requested: number | undefined): number {
   if (!pod.spec.nodeName || isPodTerminal(pod)) return 0;
   const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
   return seconds < 0 ? 1 : seconds;
+}
+
+/** Few Pods are ever resized. */
+function validateResize(pod: Pod, previous: Pod): readonly FieldError[] {
+  return load<typeof validatePodResize>('pod-resize-validation.ts', 'validatePodResize')(pod, previous);
 }

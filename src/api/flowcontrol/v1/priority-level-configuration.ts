@@ -25,6 +25,8 @@ import { validateConditionTypes } from './condition-types.ts';
 import { flowSchemaBehaviour } from './flow-schema.ts';
 import { exemptName, mandatoryLevelSpec } from './mandatory.ts';
 
+/** Where v1beta3 kept what it could not say; it never reaches storage. */
+const roundTripKey = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares';
 const mostQueues = 10_000_000;
 /** A request's hand of queues is dealt from a hash of this many bits. */
 const hashBits = 60;
@@ -73,6 +75,9 @@ function validate({ metadata, spec, status }: PriorityLevelConfiguration): Field
   const at = path('spec');
   const { type = '', limited, exempt } = spec;
   const errors: FieldError[] = [];
+  if (Object.hasOwn(metadata.annotations ?? {}, roundTripKey)) {
+    errors.push(forbidden(path('metadata', 'annotations'), `annotation '${roundTripKey}' is forbidden`));
+  }
   if ((metadata.name === exemptName) !== (type === 'Exempt')) {
     errors.push(invalid(at.child('type'), type, "must be 'Exempt' if and only if `name` is 'exempt'"));
   }

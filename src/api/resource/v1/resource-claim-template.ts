@@ -4,6 +4,7 @@ import { ageColumn, nameColumn } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';
 import { type ResourceClaimTemplate, resourceClaimTemplates } from '../../gen/resource-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
+import { validateTemplateMetadata } from '../../metadata-validation.ts';
 import { validateImmutable } from '../../validation.ts';
 import { claimDefaults } from '../claim-defaults.ts';
 import { validateDeviceClaim } from '../claim-validation.ts';
@@ -14,7 +15,10 @@ export const resourceClaimTemplateBehaviour: KindBehaviour<ResourceClaimTemplate
   defaults(template) {
     claimDefaults(partOf(partOf(template, 'spec'), 'spec'));
   },
-  validate: ({ spec }) => validateDeviceClaim(path('spec', 'spec', 'devices'), spec.spec?.devices),
+  validate: ({ spec }) => [
+    ...validateTemplateMetadata(path('spec', 'metadata'), spec.metadata),
+    ...validateDeviceClaim(path('spec', 'spec', 'devices'), spec.spec?.devices),
+  ],
   validateUpdate: ({ spec }, previous) => validateImmutable(path('spec'), spec, previous.spec),
   columns: [nameColumn, ageColumn],
 };

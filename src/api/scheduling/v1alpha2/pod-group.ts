@@ -1,12 +1,11 @@
 /** PodGroups: Pods that are placed together. Parts whose features are off are dropped, unless they are stored already. */
-import { path } from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';
 import { type PodGroup, type PodGroupTemplate, podGroups } from '../../gen/scheduling-v1alpha2.ts';
-import type { KindBehaviour } from '../../kind.ts';
+import type { KindBehaviour, StrategyContext } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
-import { validateImmutable } from '../../validation.ts';
+import { validatePodGroup, validatePodGroupStatus } from './group-validation.ts';
 
 const offFeatures = [
   ['schedulingConstraints'],
@@ -35,8 +34,9 @@ export const podGroupBehaviour: KindBehaviour<PodGroup> = {
   },
   prepareForCreate: ({ spec }) => dropOffFeatures(spec, undefined),
   prepareForUpdate: ({ spec }, previous) => dropOffFeatures(spec, previous.spec),
-  validateUpdate: ({ spec }, previous) => validateImmutable(path('spec'), spec, previous.spec),
-  subresources: { status: statusKeepsMetadata },
+  validate: (group) => validatePodGroup(group),
+  validateUpdate: validatePodGroup,
+  subresources: { status: { prepareForUpdate: prepareStatus, validateUpdate: validatePodGroupStatus } },
   columns: [
     nameColumn,
     text('Policy', ({ spec }) => (spec.schedulingPolicy?.gang ? 'Gang' : 'Basic')),
@@ -47,6 +47,12 @@ export const podGroupBehaviour: KindBehaviour<PodGroup> = {
     ageColumn,
   ],
 };
+
+/** What became of claims is told only of a group that has some, for their feature is off. */
+function prepareStatus(group: Draft<PodGroup>, previous: PodGroup, context: StrategyContext): void {
+  statusKeepsMetadata.prepareForUpdate?.(group, previous, context);
+  if (!previous.spec.resourceClaims?.length) delete group.status?.resourceClaimStatuses;
+}
 
 function statusText({ status }: PodGroup): string {
   const last = (wanted: string) => status?.conditions?.findLast(({ type }) => type === wanted);

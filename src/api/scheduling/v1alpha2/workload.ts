@@ -3,6 +3,7 @@ import { ageColumn, nameColumn } from '../../columns.ts';
 import { partOf } from '../../defaulting.ts';
 import { type Workload, workloads } from '../../gen/scheduling-v1alpha2.ts';
 import type { KindBehaviour } from '../../kind.ts';
+import { validateWorkload } from './group-validation.ts';
 import { dropOffFeatures } from './pod-group.ts';
 
 export const workloadBehaviour: KindBehaviour<Workload> = {
@@ -19,5 +20,7 @@ export const workloadBehaviour: KindBehaviour<Workload> = {
       dropOffFeatures(template, previous.spec.podGroupTemplates?.[index]);
     }
   },
+  validate: (workload) => validateWorkload(workload),
+  validateUpdate: validateWorkload,
   columns: [nameColumn, ageColumn],
 };

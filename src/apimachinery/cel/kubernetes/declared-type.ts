@@ -99,10 +99,14 @@ export function mostEntries(element: DeclaredType): number {
 export function declaredSize(root: DeclaredType, steps: readonly string[]): SizeRange | undefined {
   let found: DeclaredType | undefined = root;
   for (const step of steps) {
-    if (step === '@items' || step === '@values') found = found.element;
-    else if (step === '@keys') found = found.key;
-    else found = found.fields?.get(step);
+    found = declaredPart(found, step);
     if (!found) return undefined;
   }
   return { min: 0, max: found.maxElements };
+}
+
+/** What one such step leads to. */
+export function declaredPart(declared: DeclaredType, step: string): DeclaredType | undefined {
+  if (step === '@items' || step === '@values') return declared.element;
+  return step === '@keys' ? declared.key : declared.fields?.get(step);
 }

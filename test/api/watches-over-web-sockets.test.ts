@@ -1,0 +1,98 @@
+/** Watches as a page in a browser keeps them: over a WebSocket, with a token among the sub-protocols. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { type ClientOptions, type RawData, WebSocket } from 'ws';
+import { configMaps, serviceAccounts } from '../../src/api/gen/core-v1.ts';
+import { clusterRoleBindings } from '../../src/api/gen/rbac-v1.ts';
+import type { Client } from '../../src/client/index.ts';
+import { type OpenCluster, openCluster } from './cluster.ts';
+
+describe('a watch over a WebSocket', () => {
+  let cluster: OpenCluster;
+  let client: Client;
+  before(async () => {
+    cluster = await openCluster();
+    client = cluster.controlPlane.client({ name: 'admin', groups: ['system:masters'] });
+    await client.create(configMaps, { metadata: { name: 'first', namespace: 'default' }, data: { a: 'b' } });
+  });
+  after(() => cluster?.close());
+
+  const path = '/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3Dfirst';
+  const open = (protocols: string[], options: ClientOptions = {}, where = path) => {
+    const { ca, cert, key } = cluster.admin;
+    const url = `${cluster.url.replace('https', 'wss')}${where}`;
+    return new WebSocket(url, protocols, { ca, cert, key, origin: 'https://page.example.com', ...options });
+  };
+  const refusal = async (socket: WebSocket): Promise<number> => {
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    response.resume();
+    socket.on('error', () => {}).terminate();
+    return response.statusCode ?? 0;
+  };
+  const message = async (socket: WebSocket) => {
+    const [data, binary] = (await once(socket, 'message')) as [RawData, boolean];
+    return { bytes: data as Buffer, binary };
+  };
+
+  it('tells each event in a text of its own', async () => {
+    const socket = open([]);
+    const { bytes, binary } = await message(socket);
+    assert.equal(binary, false);
+    const { type, object } = JSON.parse(String(bytes));
+    assert.deepEqual([type, object.kind, object.metadata.name], ['ADDED', 'ConfigMap', 'first']);
+    const next = message(socket);
+    const stored = await client.get(configMaps, { namespace: 'default', name: 'first' });
+    await client.update(configMaps, { ...stored, data: { a: 'c' } });
+    assert.equal(JSON.parse(String((await next).bytes)).type, 'MODIFIED');
+    socket.close();
+    await once(socket, 'close');
+  });
+
+  it('tells protobuf in binary, without lengths between', async () => {
+    const socket = open([], { headers: { accept: 'application/vnd.kubernetes.protobuf;stream=watch' } });
+    const { bytes, binary } = await message(socket);
+    assert.equal(binary, true);
+    assert.ok(bytes.includes('ADDED') && bytes.includes('k8s\0'));
+    // The first field of an event is its type, a text of five letters.
+    assert.deepEqual([...bytes.subarray(0, 2)], [0x0a, 5]);
+    socket.terminate();
+  });
+
+  it('ends when its time is up', async () => {
+    const socket = open([], {}, `${path}&timeoutSeconds=1`);
+    const [code] = await once(socket, 'close');
+    assert.equal(code, 1000);
+  });
+
+  it('takes a token among its sub-protocols, and answers with the other', async () => {
+    const reference = { namespace: 'default', name: 'page' };
+    await client.create(serviceAccounts, { metadata: reference });
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: [] } };
+    type Granted = { readonly status: { readonly token: string } };
+    const { status } = await client.createSubresource<Granted>(serviceAccounts, reference, 'token', request);
+    const bearer = (token: string) =>
+      `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+    const anonymous: ClientOptions = { cert: '', key: '' };
+    assert.equal(await refusal(open(['watch.example.com', bearer(status.token)], anonymous)), 403, 'not yet allowed');
+    assert.equal(await refusal(open(['watch.example.com', bearer('nonsense')], anonymous)), 401);
+    assert.equal(await refusal(open([bearer(status.token)], anonymous)), 401, 'no other sub-protocol');
+    await client.create(clusterRoleBindings, {
+      metadata: { name: 'page' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'ServiceAccount', ...reference }],
+    });
+    const socket = open(['watch.example.com', bearer(status.token)], anonymous);
+    assert.equal(JSON.parse(String((await message(socket)).bytes)).type, 'ADDED');
+    assert.equal(socket.protocol, 'watch.example.com');
+    socket.terminate();
+  });
+
+  it('is refused without an origin, with two sub-protocols, and where the watch is', async () => {
+    assert.equal(await refusal(open([], { origin: '' })), 403);
+    assert.equal(await refusal(open([], { origin: 'null' })), 403);
+    assert.equal(await refusal(open(['a', 'b'])), 400);
+    assert.equal(await refusal(open([], {}, '/api/v1/nothing?watch=1')), 404);
+  });
+});
