@@ -99,36 +99,38 @@ const podsPath = /\/pods$/;
 export const plantedBugs: readonly PlantedBug[] = [
   {
     bug: 'controllers miss the end of Pods: nothing is enqueued again, and expectations of deletions are never lowered',
-    seed: 0,
+    seed: 1,
     caughtAs: /./,
     plant: deaf({ component: manager, path: podsPath }, ({ type }) => type !== 'DELETED'),
   },
   {
     bug: 'controllers never hear of some Pods: an expectation of a creation is never lowered',
-    seed: 0,
+    seed: 1,
     caughtAs: /./,
     plant: deaf({ component: manager, path: podsPath }, ({ object }) => !/[b-g]$/.test(nameOf(object))),
   },
   {
-    bug: 'a stale read is trusted: the whole object is written back without its version',
-    seed: 0,
-    caughtAs: /was told to ask for/,
-    plant: () => {
-      const unversioned = rewrite(
-        { user: 'deployment-controller', method: 'PUT', path: /\/deployments\/[^/]+$/ },
-        (body) => {
-          delete body.metadata.resourceVersion;
-          return body;
+    bug: 'a stale read is trusted: a watch that broke off goes on from now, and what was deleted meanwhile is believed to be there',
+    seed: 1,
+    caughtAs: /pods of|replicas|web leads to|budget|job|statefulset|outlived/,
+    plant: () => ({
+      mutation: {
+        replace(request, component) {
+          if (component !== manager || !podsPath.test(request.path) || !request.query.has('watch')) return undefined;
+          const query = new URLSearchParams(request.query);
+          query.delete('resourceVersion');
+          return { ...request, query };
         },
-      )();
-      const watch: Adversary['watch'] = (request, component) =>
-        component === manager && /\/deployments$/.test(request.path) ? { holdMs: 20_000 } : undefined;
-      return { mutation: { ...unversioned.mutation, watch } };
-    },
+        watch: ({ path }, component, batch) =>
+          component === manager && podsPath.test(path) && batch.some(({ type }) => type === 'DELETED')
+            ? { ends: true }
+            : undefined,
+      },
+    }),
   },
   {
     bug: 'the rate of evictions is ignored',
-    seed: 0,
+    seed: 8,
     caughtAs: /are emptied within/,
     inCi: true,
     plant: () => ({
@@ -139,7 +141,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'a rollout asks for two more than it may',
-    seed: 0,
+    seed: 1,
     caughtAs: /at most \d+ are allowed|replicas|pods of/,
     plant: rewrite({ user: 'deployment-controller', method: 'PUT', path: /\/replicasets\/[^/]+$/ }, (body) => {
       if (body.spec.replicas > 0) body.spec.replicas += 2;
@@ -148,7 +150,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'a new ReplicaSet begins with all its replicas, whatever the surge',
-    seed: 0,
+    seed: 1,
     caughtAs: /at most \d+ are allowed/,
     inCi: true,
     plant: rewrite({ user: 'deployment-controller', method: 'POST', path: /\/replicasets$/ }, (body) => {
@@ -158,19 +160,19 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'the scheduler forgets what runs on a node: it hears of every second Pod only',
-    seed: 0,
+    seed: 3,
     caughtAs: /is asked for|OutOf|pods of|not ready/,
     plant: deaf({ component: scheduler, path: podsPath }, (_, count) => count % 2 === 0),
   },
   {
     bug: 'the scheduler does not hear that a node is cordoned or gone',
-    seed: 0,
+    seed: 3,
     caughtAs: /./,
     plant: deaf({ component: scheduler, path: /\/nodes$/ }, ({ type }) => type === 'ADDED'),
   },
   {
     bug: 'what a node can take is not looked at: Pods without requests, as far as the scheduler knows',
-    seed: 0,
+    seed: 7,
     caughtAs: /is asked for|OutOf/,
     plant: () => ({
       mutation: {
@@ -183,13 +185,13 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'the kubelet does not remove Pods that have ended',
-    seed: 0,
+    seed: 1,
     caughtAs: /is still terminating/,
     plant: swallow({ component: /^kubelet/, method: 'DELETE', path: /\/pods\// }),
   },
   {
     bug: 'the kubelet does not tell that a Pod is ready',
-    seed: 0,
+    seed: 1,
     caughtAs: /not ready/,
     plant: rewrite({ component: /^kubelet/, method: 'PATCH', path: /\/pods\/[^/]+\/status$/ }, (body) => {
       body.status.conditions = body.status.conditions?.filter(({ type }: { type: string }) => type !== 'Ready');
@@ -198,13 +200,13 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'the kubelet believes that its Lease was renewed',
-    seed: 0,
+    seed: 1,
     caughtAs: /./,
     plant: swallow({ component: /^kubelet/, method: 'PUT', path: /\/leases\// }),
   },
   {
     bug: 'taints of nodes that are well again are not removed',
-    seed: 0,
+    seed: 1,
     caughtAs: /still has the taint/,
     plant: rewrite({ user: 'node-controller', method: 'PATCH', path: /\/nodes\/[^/]+$/ }, (body) => {
       if (body.spec?.taints?.length === 0 || body.spec?.taints === null) delete body.spec;
@@ -213,7 +215,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'the status of ReplicaSets is written once and not again',
-    seed: 0,
+    seed: 2,
     caughtAs: /./,
     plant: () => {
       const seen = new Set<string>();
@@ -232,7 +234,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'Pods are created twice: a create that succeeded is sent again',
-    seed: 0,
+    seed: 1,
     caughtAs: /active pods, at most/,
     inCi: true,
     plant: () => ({
@@ -249,38 +251,38 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'finalizers of Pods of Jobs are not removed',
-    seed: 0,
+    seed: 1,
     caughtAs: /is still terminating|job/,
     plant: swallow({ user: 'job-controller', method: 'PATCH', path: /\/pods\// }),
   },
   {
     bug: 'nothing collects what has lost its owner',
-    seed: 0,
+    seed: 1,
     caughtAs: /outlived its owner|still terminating/,
     inCi: true,
     plant: without('garbage-collector-controller'),
   },
   {
     bug: 'the Pods of a Job that have ended are not counted',
-    seed: 0,
+    seed: 1,
     caughtAs: /job .* is not complete/,
     plant: swallow({ user: 'job-controller', method: 'PUT', path: /\/jobs\/[^/]+\/status$/ }),
   },
   {
     bug: 'EndpointSlices are not updated when a Pod stops being ready',
-    seed: 0,
+    seed: 2,
     caughtAs: /service web leads to/,
     plant: swallow({ user: 'endpointslice-controller', method: 'PUT', path: /\/endpointslices\// }),
   },
   {
     bug: 'budgets are counted once',
-    seed: 0,
+    seed: 1,
     caughtAs: /budget web counts/,
     plant: swallow({ user: 'disruption-controller', method: 'PUT', path: /\/poddisruptionbudgets\// }),
   },
   {
     bug: 'a write is acknowledged before it is done, and lost',
-    seed: 0,
+    seed: 1,
     caughtAs: /was acknowledged to hold/,
     inCi: true,
     plant: () => {

@@ -42,6 +42,8 @@ const stormMs = 6 * 60_000;
 /** Containers that crashed over and over wait up to five minutes, and so do some queues. */
 const calmMs = 30 * 60_000;
 const lookEveryMs = 10_000;
+/** Several times the 40 s after which a node counts as silent. */
+const stayWellMs = 180_000;
 const administrator = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
@@ -63,6 +65,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
     await run.storm();
     adversary.stop();
     run.calm();
+    watchdog.calm();
     problems.push(...(await settled(cluster)), ...(await run.unkept()));
   } catch (error) {
     problems.push(`the run failed: ${error instanceof Error ? error.stack : String(error)}`);
@@ -77,13 +80,17 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
   };
 }
 
-/** What is still wrong when patience is over. */
+/** What is still wrong when patience is over. All must be well for a while: what flaps has not arrived. */
 async function settled(cluster: Simulation): Promise<readonly string[]> {
   const limitMs = cluster.nowMs() + calmMs;
+  let wellSinceMs: number | undefined;
   for (;;) {
     await cluster.advance(lookEveryMs);
     const problems = await problemsOf(cluster);
-    if (problems.length === 0 || cluster.nowMs() >= limitMs) return problems;
+    const nowMs = cluster.nowMs();
+    wellSinceMs = problems.length > 0 ? undefined : (wellSinceMs ?? nowMs);
+    if (wellSinceMs !== undefined && nowMs - wellSinceMs >= stayWellMs) return [];
+    if (nowMs >= limitMs) return problems.length > 0 ? problems : ['the cluster was well by moments only'];
   }
 }
 

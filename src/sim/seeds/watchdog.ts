@@ -10,6 +10,7 @@ import { isPodActive, isPodTerminal } from '../../api/core/v1/pod-status.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { isConditionTrue } from '../../apimachinery/conditions.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../apimachinery/meta.ts';
 import type { Change } from '../history.ts';
 import type { Simulation } from '../simulation.ts';
@@ -20,6 +21,8 @@ const memoryMs = 4 * longestHoldMs;
 const evictionEveryMs = 10_000;
 /** Between a timer and the write it causes messages take their time, and conflicts are tried again. */
 const evictionToleranceMs = 3000;
+/** For faults to be overcome. */
+const recoveryMs = 120_000;
 const noExecute = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready'];
 
 interface Asked {
@@ -36,9 +39,16 @@ export class Watchdog {
   /** By zone: when a node was last told to be emptied, and by which life of the controllers. */
   readonly #evictions = new Map<string, { readonly atMs: number; readonly life: number }>();
 
+  #calmSinceMs = Number.POSITIVE_INFINITY;
+
   constructor(cluster: Simulation) {
     this.#cluster = cluster;
     cluster.history.onChange((change, atMs) => this.#look(change, atMs));
+  }
+
+  /** Faults are over: once they are overcome, no node may be taken for sick any more. */
+  calm(): void {
+    this.#calmSinceMs = this.#cluster.nowMs();
   }
 
   #look(change: Change, atMs: number): void {
@@ -53,7 +63,7 @@ export class Watchdog {
     const before = change.previous?.value;
     if (resource === 'replicasets') this.#checkSurge(value as ReplicaSet, before as ReplicaSet | undefined, atMs);
     else if (resource === 'deployments' || resource === 'jobs') this.#noteAsked(value, atMs);
-    else if (resource === 'minions') this.#checkRate(value as Node, before as Node | undefined, atMs);
+    else if (resource === 'minions') this.#checkNode(value as Node, before as Node | undefined, atMs);
     else if (resource === 'pods') this.#checkPod(value as Pod, before as Pod | undefined, atMs);
   }
 
@@ -132,7 +142,10 @@ export class Watchdog {
     if (twins.length > 1) this.#report(atMs, `pod ${keyOf(pod)} runs ${twins.length} times at once`);
   }
 
-  #checkRate(node: Node, before: Node | undefined, atMs: number): void {
+  #checkNode(node: Node, before: Node | undefined, atMs: number): void {
+    const isReady = (one: Node | undefined) => isConditionTrue(one?.status?.conditions, 'Ready');
+    if (isReady(before) && !isReady(node) && atMs >= this.#calmSinceMs + recoveryMs)
+      this.#report(atMs, `node ${node.metadata.name} is taken for sick and is not`);
     const tainted = (one: Node | undefined) =>
       one?.spec?.taints?.some(({ key, effect }) => effect === 'NoExecute' && noExecute.includes(key)) ?? false;
     if (!tainted(node) || tainted(before)) return;
