@@ -6,6 +6,7 @@ import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
 import { clusterTable, imageTable } from './tables.ts';
+import { addTimeTravel } from './time-travel/commands.ts';
 
 interface DataDirOption {
   readonly dataDir?: string;
@@ -46,6 +47,7 @@ function commands(exit: Exit): Command {
   addSim(program, exit);
   addSnapshot(program, { addDataDir, folder, print });
   addMigrate(program, { print });
+  addTimeTravel(program, { addDataDir, folder, print, exit });
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')

@@ -164,6 +164,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
   const allocatorAddress = firstAddress(options.serviceCidrs[0] ?? '');
   const bootstrap = startBootstrap({
     client: loopback,
+    featureGates: options.featureGates,
     clock,
     random,
     log,

@@ -150,6 +150,12 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     ),
   ),
   of(
+    'storage-version-migrator-controller',
+    'storage-version-migrator-controller',
+    () => import('./storage-version-migrator/storage-version-migrator-controller.ts'),
+    ({ runStorageVersionMigrator }, context) => runStorageVersionMigrator(context),
+  ),
+  of(
     'horizontal-pod-autoscaler-controller',
     'horizontal-pod-autoscaler',
     () => import('./horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts'),

@@ -13,6 +13,9 @@ import { LinuxLogs } from './linux-logs.ts';
 import { machineAddresses, machineFacts, machineUsage } from './linux-machine.ts';
 import { LinuxProber } from './linux-prober.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
+import { podDiskUse } from './pod-disk-use.ts';
+import { stateFiles } from './state-files.ts';
+import { LogindShutdown } from './systemd/logind.ts';
 
 export interface LinuxHostOptions {
   readonly clock: Clock;
@@ -25,6 +28,7 @@ export interface LinuxHostOptions {
 
 export function linuxHost({ clock, random, log, configuration, imageDirectory }: LinuxHostOptions): NodeHost {
   const { rootDirectory, podLogsDirectory, containerLogsDirectory } = configuration;
+  const files = new LinuxFiles({ rootDirectory, podLogsDirectory, containerLogsDirectory, random });
   return {
     facts: () => machineFacts(rootDirectory),
     usage: () => machineUsage(rootDirectory, imageDirectory),
@@ -38,9 +42,16 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
       perQos: configuration.cgroupsPerQos,
       log,
     }),
-    files: new LinuxFiles({ rootDirectory, podLogsDirectory, containerLogsDirectory, random }),
+    files,
     network: new LinuxProber(clock),
     logs: new LinuxLogs(clock),
+    state: stateFiles(rootDirectory),
+    shutdown: new LogindShutdown(clock),
+    podDiskUse: (pod) =>
+      podDiskUse({
+        logs: files.logDirectory(pod),
+        volumes: join(rootDirectory, 'pods', pod.metadata.uid ?? '', 'volumes'),
+      }),
   };
 }
 

@@ -66,6 +66,7 @@ export class PodWorker {
   #failures = 0;
   #timer: Timer | undefined;
   #step = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(pod: Pod, options: PodWorkerOptions) {
     this.uid = pod.metadata.uid ?? '';
@@ -82,6 +83,11 @@ export class PodWorker {
 
   get stage(): PodStage {
     return this.#stage;
+  }
+
+  /** Resolves when nothing of it runs any more, and nothing will. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** What the runtime showed the last time. */
@@ -301,6 +307,10 @@ export class PodWorker {
       return undefined;
     }
     const observed = await this.#observeAnyway();
+    const { minimumContainerTtlMs } = this.#services.configuration;
+    const youngestMs = Math.max(...observed.containers.map(({ createdAtMs }) => createdAtMs));
+    const keepMs = youngestMs + minimumContainerTtlMs - this.#services.clock.now();
+    if (minimumContainerTtlMs > 0 && keepMs > 0) return keepMs;
     for (const container of observed.containers) {
       await host.files.unlinkLog(container);
       await runtime.removeContainer(container.id);
@@ -395,6 +405,7 @@ export class PodWorker {
 
   #enter(stage: PodStage): void {
     this.#stage = stage;
+    if (stage === 'terminated' || stage === 'finished') this.#ended.resolve();
     this.#options.onStage(this);
   }
 }

@@ -25,6 +25,8 @@ export interface StatusTarget {
 }
 
 interface Entry {
+  /** Of the last run of writes. */
+  flushed: Promise<void>;
   readonly target: StatusTarget;
   wanted: PodStatus | undefined;
   /** What the server has, as far as known. */
@@ -73,6 +75,11 @@ export class StatusWriter {
     this.#run(entry);
   }
 
+  /** Resolves when the API server has the newest status, or will not take it. */
+  async settled(uid: string): Promise<void> {
+    await this.#entries.get(uid)?.flushed;
+  }
+
   forget(uid: string): void {
     this.#entries.delete(uid);
   }
@@ -81,7 +88,15 @@ export class StatusWriter {
     let entry = this.#entries.get(target.uid);
     if (!entry) {
       const version = known?.metadata.resourceVersion;
-      entry = { target, wanted: undefined, written: known?.status, version, deletes: false, isBusy: false };
+      entry = {
+        target,
+        wanted: undefined,
+        written: known?.status,
+        version,
+        deletes: false,
+        isBusy: false,
+        flushed: Promise.resolve(),
+      };
       this.#entries.set(target.uid, entry);
     }
     return entry;
@@ -90,7 +105,7 @@ export class StatusWriter {
   #run(entry: Entry): void {
     if (entry.isBusy) return;
     entry.isBusy = true;
-    void this.#flush(entry).finally(() => {
+    entry.flushed = this.#flush(entry).finally(() => {
       entry.isBusy = false;
     });
   }

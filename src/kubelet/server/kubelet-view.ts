@@ -9,6 +9,7 @@ import type { MachineFacts, MachineUsage } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
+import type { NodeCareCounts } from '../node-care.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import { configurationDocument } from './configuration-document.ts';
 
@@ -24,6 +25,8 @@ export interface KubeletView {
   usage(): Promise<MachineUsage>;
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** What the kubelet did for its node. */
+  counts?(): NodeCareCounts;
   /** Of those certificates that the kubelet renews itself. */
   certificates?: KubeletCertificates | undefined;
   /** Why the kubelet makes no progress, or undefined when it does. */
@@ -65,6 +68,7 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     cpuNanoSeconds,
+    counts: () => kubelet.counts,
     certificates,
     problem: () => kubelet.problem(),
     configuration: () => configurationDocument(kubelet.configuration),

@@ -30,6 +30,7 @@ import { EtcdWatch } from './etcd-watch.ts';
 import { type KeyRoot, KeySpace } from './key-space.ts';
 import { Leases } from './leases.ts';
 import { compareTargets, type KeyValue, methods, type RequestOp } from './messages.ts';
+import { tellsProgress } from './releases.ts';
 
 export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly codec: Codec<V>;
@@ -45,6 +46,7 @@ export async function openEtcdStore<V>(options: EtcdStoreOptions<V>): Promise<Et
   const store = new EtcdStore(options);
   try {
     await store.currentRevision();
+    await store.learnReleases();
     return store;
   } catch (error) {
     await store.close();
@@ -70,6 +72,7 @@ export interface Claim {
 /** Entries per call: a long range is read in pieces of one revision. */
 const pageLength = 5_000;
 const closingTimeoutMs = 2_000;
+const releaseTimeoutMs = 2_000;
 const leaseNotFound = 'etcdserver: requested lease not found';
 const compacted = 'etcdserver: mvcc: required revision has been compacted';
 const future = 'etcdserver: mvcc: required revision is a future revision';
@@ -87,6 +90,8 @@ export class EtcdStore<V> implements Store<V> {
   readonly #writes = new Map<string, Promise<unknown>>();
   #revision = 0;
   #compactedRevision = 0;
+  #tellsProgress = false;
+  #seekIsDue = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdStoreOptions<V>) {
@@ -115,8 +120,26 @@ export class EtcdStore<V> implements Store<V> {
   async currentRevision(): Promise<number> {
     const request = { key: Uint8Array.of(0), countOnly: true };
     const { header } = await this.#connection.call(methods.range, request, { repeatable: true });
-    this.#noteRevision(header?.revision ?? 0);
-    return header?.revision ?? 0;
+    const revision = header?.revision ?? 0;
+    this.#noteRevision(revision);
+    // Whoever asks wants to see it.
+    for (const watch of this.#watches) watch.seek(revision);
+    return revision;
+  }
+
+  /** Whether watches may rely on what etcd says of their progress: if all members are of a release that can be believed. */
+  get tellsProgress(): boolean {
+    return this.#tellsProgress;
+  }
+
+  /** Before the first watch. A member that does not answer counts as an old one. */
+  async learnReleases(): Promise<void> {
+    try {
+      const members = await this.#connection.callAll(methods.status, {}, { timeoutMs: releaseTimeoutMs });
+      this.#tellsProgress = members.every(({ version }) => tellsProgress(version));
+    } catch (error) {
+      this.#log.info('a member of etcd does not tell its release', { error: String(error) });
+    }
   }
 
   async get(key: string, options: { readonly revision?: number | undefined } = {}): Promise<Entry<V> | undefined> {
@@ -190,6 +213,8 @@ export class EtcdStore<V> implements Store<V> {
       keys: this.#keys,
       toEntry: (kv) => this.#toEntry(kv),
       compactedRevision: () => this.#compactedRevision,
+      tellsProgress: this.#tellsProgress,
+      knownRevision: () => this.#revision,
       onRevision: (revision) => this.#noteRevision(revision),
       onCompacted: (revision) => this.noteCompacted(revision),
       onEnd: (ended) => this.#watches.delete(ended),
@@ -311,12 +336,23 @@ export class EtcdStore<V> implements Store<V> {
     );
     const revision = header?.revision ?? 0;
     this.#noteRevision(revision);
+    this.#seekSoon();
     const [response] = responses;
     const entry = (kv: KeyValue | undefined) => kv && this.#toEntry(kv);
     if (!succeeded) return { ok: false, current: entry(response?.range?.kvs[0]) };
     if (content) return { ok: true, revision, previous: entry(response?.put?.previous) };
     if (!response?.delete?.deleted) return { ok: false, current: undefined };
     return { ok: true, revision, previous: entry(response.delete.previous[0]) };
+  }
+
+  /** Quiet watches hear of a write too, once for all writes of a turn. */
+  #seekSoon(): void {
+    if (this.#seekIsDue || !this.#tellsProgress) return;
+    this.#seekIsDue = true;
+    this.#clock.soon(() => {
+      this.#seekIsDue = false;
+      for (const watch of this.#watches) watch.seek(this.#revision);
+    });
   }
 
   async #range(request: { key: Uint8Array; rangeEnd?: Uint8Array; limit?: number; revision: number | undefined }) {
