@@ -97,7 +97,6 @@ class Reporter {
     const status = nodeStatus({
       configuration,
       facts: this.#facts,
-      usage: await host.usage(),
       runtime: { runtimeName: 'simulated', runtimeVersion: '1.0.0', apiVersion: 'v1' },
       handlers: [],
       supplementalGroupsPolicy: false,
@@ -106,7 +105,7 @@ class Reporter {
       addresses: host.addresses(),
       kubeletVersion: 'v1.36.0',
       problems: this.#options.machine.problem ? [this.#options.machine.problem] : [],
-      recentPressures: new Set(),
+      pressures: new Set(),
       before: current.status,
       nowMs: clock.now(),
     });
