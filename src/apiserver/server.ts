@@ -237,6 +237,8 @@ class Server implements ApiServer {
     this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
     this.#paths.set('/metrics', this.#metricsHandler(apiStore));
+    const historyPage = onFirstCall(async () => (await import('./history-page.ts')).historyHandler(apiStore.store));
+    this.#paths.set('/coracle/v1/history', historyPage);
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
     this.#starting.catch(() => {});

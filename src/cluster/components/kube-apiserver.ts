@@ -14,6 +14,7 @@ import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
+import type { PemPair } from '../kubelet-certificates.ts';
 import { nodeAddress } from '../machine.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
@@ -22,7 +23,6 @@ import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
 import {
   followServingFiles,
-  type PemPair,
   readOptionalPem,
   readPem,
   type ServingPair,
