@@ -76,7 +76,7 @@ export async function writeCode(sources: string, target: string, entries: readon
     preserveEntrySignatures: 'allow-extension',
     onLog(level, log, handle) {
       // A module that one imports at once and another on first use: the sources know.
-      if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') handle('warn' === level ? 'error' : level, log);
+      if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') handle(level === 'warn' ? 'error' : level, log);
     },
   });
   const chunkOf = chunks(sources);
@@ -114,11 +114,15 @@ function chunks(sources: string): (id: string, importsOf: Imports) => string | n
     inChunk.set(id, chunk);
     for (const imported of importsOf(id)) collect(chunk, imported, importsOf);
   };
+  const filesOf = (pattern: string): string[] => {
+    const files = globSync(pattern, { cwd: sources }).sort();
+    if (files.length === 0) throw new Error(`no source is called ${pattern}, which has its place in the package`);
+    return files;
+  };
   return (id, importsOf) => {
     if (inChunk.size === 1)
       for (const [chunk, roots] of closures)
-        for (const file of globSync([...roots], { cwd: sources }).sort())
-          collect(chunk, join(sources, file), importsOf);
+        for (const file of roots.flatMap(filesOf)) collect(chunk, join(sources, file), importsOf);
     const path = relative(sources, id);
     return inChunk.get(id) ?? folders.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
   };

@@ -1,6 +1,6 @@
 /** The npm package, in the hands of somebody who has nothing but it: what it contains, a test with a control plane, the command. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -147,6 +147,18 @@ describe('the npm package', () => {
       cluster.kubectl('create', 'deployment', 'web', '--image=web');
       cluster.kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=20s');
       assert.equal(cluster.coracle('down').status, 0);
+    } finally {
+      cluster.remove();
+    }
+  });
+
+  it('says so where the optional store is missing', async () => {
+    rmSync(join(installed.folder, 'node_modules/lmdb'), { recursive: true });
+    const cluster = await TestCluster.create(join(installed.folder, 'node_modules/.bin/coracle'));
+    try {
+      const { status, stderr } = cluster.up();
+      assert.equal(status, 1);
+      assert.match(stderr, /storage is unavailable: the npm package lmdb, an optional dependency, is not installed/);
     } finally {
       cluster.remove();
     }

@@ -56,6 +56,7 @@ export function resourceMetricsApi(options: MeasurementOptions): RemoteApis {
     handler: (path) => (path === rootPath || path.startsWith(`${rootPath}/`) ? answer : undefined),
     discovered: { resources, ranks: [rank] },
     openApi: { v2: [], v3: {} },
+    documented: resources,
   };
 }
 
@@ -140,12 +141,20 @@ export function joinedApis(first: RemoteApis, second: RemoteApis): RemoteApis {
     get openApi() {
       return first.openApi;
     },
+    get documented() {
+      return second.documented?.filter(isFreeBeside(first.discovered));
+    },
   };
 }
 
+/** Whether nobody of these serves the group version. */
+function isFreeBeside({ resources, ranks }: RemoteApis['discovered']) {
+  const taken = new Set([...resources, ...ranks].map(apiVersionOf));
+  return (of: { readonly group: string; readonly version: string }) => !taken.has(apiVersionOf(of));
+}
+
 function joinedDiscovery(first: RemoteApis['discovered'], second: RemoteApis['discovered']): RemoteApis['discovered'] {
-  const taken = new Set([...first.resources, ...first.ranks].map(apiVersionOf));
-  const isFree = (of: { readonly group: string; readonly version: string }) => !taken.has(apiVersionOf(of));
+  const isFree = isFreeBeside(first);
   return {
     resources: [...first.resources, ...second.resources.filter(isFree)],
     ranks: [...first.ranks, ...second.ranks.filter(isFree)],

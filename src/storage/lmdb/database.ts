@@ -96,7 +96,9 @@ export class LmdbDatabase {
     // Pages that somebody is writing would look damaged.
     if (!readOnly) checkFile(path);
     // Loaded here so that programs which keep everything in memory do not pay for it.
-    const { open } = await import('lmdb');
+    const { open } = await import('lmdb').catch((cause: unknown) => {
+      throw new StorageUnavailableError('the npm package lmdb, an optional dependency, is not installed', { cause });
+    });
     let root: Table;
     try {
       root = open({
