@@ -4,6 +4,7 @@
  */
 import type { Taint } from '../api/gen/core-v1.ts';
 import type { SwapBehavior } from './containers/swap.ts';
+import type { TopologyPolicy } from './resource-managers/topology-hints.ts';
 import type { ShutdownPhase } from './shutdown/shutdown-phases.ts';
 
 export interface KubeletConfiguration {
@@ -62,6 +63,16 @@ export interface KubeletConfiguration {
   readonly systemReservedCgroup: string;
   readonly kubeReservedCgroup: string;
   readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly cpuManagerPolicy: 'none' | 'static';
+  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  readonly cpuManagerReconcilePeriodMs: number;
+  /** Processors for the system, instead of as many as are reserved: `0-1`. */
+  readonly reservedSystemCpus: string;
+  readonly memoryManagerPolicy: 'None' | 'Static';
+  readonly reservedMemory: readonly ReservedMemory[];
+  readonly topologyManagerPolicy: TopologyPolicy;
+  readonly topologyManagerScope: 'container' | 'pod';
+  readonly topologyManagerPolicyOptions: Readonly<Record<string, string>>;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly seccompDefault: boolean;
   readonly serializeImagePulls: boolean;
@@ -86,6 +97,13 @@ export interface KubeletConfiguration {
   /** Port of the kubelet's server as the Node's status gives it. */
   readonly port: number;
   readonly allowedUnsafeSysctls: readonly string[];
+}
+
+/** What of a memory node is not for Pods. */
+export interface ReservedMemory {
+  readonly numaNode: number;
+  /** In bytes, by resource. */
+  readonly limits: Readonly<Record<string, number>>;
 }
 
 export const defaultConfiguration: KubeletConfiguration = {
@@ -138,6 +156,15 @@ export const defaultConfiguration: KubeletConfiguration = {
   systemReservedCgroup: '',
   kubeReservedCgroup: '',
   featureGates: {},
+  cpuManagerPolicy: 'none',
+  cpuManagerPolicyOptions: {},
+  cpuManagerReconcilePeriodMs: 10_000,
+  reservedSystemCpus: '',
+  memoryManagerPolicy: 'None',
+  reservedMemory: [],
+  topologyManagerPolicy: 'none',
+  topologyManagerScope: 'container',
+  topologyManagerPolicyOptions: {},
   cpuCfsQuotaPeriodMs: 100,
   seccompDefault: false,
   serializeImagePulls: true,

@@ -25,6 +25,8 @@ import { byAge, PodWorkers } from './pods/pod-workers.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { Prober } from './probes/prober.ts';
+import { NodeResources } from './resource-managers/node-resources.ts';
+import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
@@ -88,7 +90,26 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  return new RunningKubelet(context, options, facts, version);
+  const resources = await nodeResources(context, options);
+  return new RunningKubelet(context, options, { facts, version, resources });
+}
+
+interface KnownAtStart {
+  readonly facts: MachineFacts;
+  readonly version: RuntimeVersion;
+  readonly resources: NodeResources | undefined;
+}
+
+/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+async function nodeResources(
+  { log }: ComponentContext,
+  { configuration: given, host }: KubeletOptions,
+): Promise<NodeResources | undefined> {
+  const configuration = { ...defaultConfiguration, ...given };
+  if (!host.topology) return undefined;
+  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  await resources.restore();
+  return resources.isActive ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -103,12 +124,15 @@ class RunningKubelet implements Kubelet {
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
+  readonly #resources: NodeResources | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
-  constructor(context: ComponentContext, options: KubeletOptions, facts: MachineFacts, version: RuntimeVersion) {
+  constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
+    const { facts, version, resources } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#resources = resources;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -228,6 +252,7 @@ class RunningKubelet implements Kubelet {
       this.#followPods(),
       this.#static.run(workers),
       this.#care.run(),
+      this.#keepPlacement(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -235,6 +260,18 @@ class RunningKubelet implements Kubelet {
       });
     }
     await Promise.allSettled(loops);
+  }
+
+  async #keepPlacement(): Promise<void> {
+    if (!this.#resources) return;
+    await keepPlacement({
+      ...pick(this.#context),
+      runtime: this.runtime,
+      resources: this.#resources,
+      periodMs: this.configuration.cpuManagerReconcilePeriodMs,
+      hasPod: (uid) => this.workers.get(uid) !== undefined,
+      isComplete: () => this.workers.sourcesReady,
+    });
   }
 
   async #register(): Promise<void> {
@@ -328,6 +365,7 @@ class RunningKubelet implements Kubelet {
       volumeSources: { client, objects, tokens },
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
+      resources: this.#resources,
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,

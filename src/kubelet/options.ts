@@ -4,11 +4,11 @@
  * argv and files is the composition root.
  */
 
-import { amountOf } from '../api/core/v1/pod-resources.ts';
+import { amountOf, amountsOf } from '../api/core/v1/pod-resources.ts';
 import type { Taint } from '../api/gen/core-v1.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
-import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { defaultConfiguration, type KubeletConfiguration, type ReservedMemory } from './configuration.ts';
 import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
 import { flags } from './gen/flags.ts';
@@ -115,6 +115,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     fileCheckFrequencyMs: source.duration('file-check-frequency', 'fileCheckFrequency'),
     syncFrequencyMs: source.duration('sync-frequency', 'syncFrequency'),
     ...cgroupSettings(source),
+    ...placementSettings(source),
     cpuCfsQuota: source.flag('cpu-cfs-quota', 'cpuCFSQuota'),
     cpuCfsQuotaPeriodMs: source.duration('cpu-cfs-quota-period', 'cpuCFSQuotaPeriod'),
     seccompDefault: source.flag('seccomp-default', 'seccompDefault'),
@@ -154,6 +155,32 @@ function pressureSettings(source: SettingSource) {
     shutdownGracePeriodCriticalPodsMs: source.duration(undefined, 'shutdownGracePeriodCriticalPods'),
     shutdownGracePeriodByPodPriority: shutdownPriorities(source),
   } satisfies Partial<KubeletConfiguration>;
+}
+
+/** Who gets processors and memory for itself, and where. */
+function placementSettings(source: SettingSource) {
+  return {
+    cpuManagerPolicy: source.oneOf('cpu-manager-policy', 'cpuManagerPolicy', ['none', 'static']),
+    cpuManagerPolicyOptions: source.map<string>('cpu-manager-policy-options', 'cpuManagerPolicyOptions'),
+    cpuManagerReconcilePeriodMs: source.duration('cpu-manager-reconcile-period', 'cpuManagerReconcilePeriod'),
+    reservedSystemCpus: source.text('reserved-cpus', 'reservedSystemCPUs'),
+    memoryManagerPolicy: source.oneOf('memory-manager-policy', 'memoryManagerPolicy', ['None', 'Static']),
+    reservedMemory: reservedMemory(source),
+    topologyManagerPolicy: source.oneOf('topology-manager-policy', 'topologyManagerPolicy', [
+      'none',
+      'best-effort',
+      'restricted',
+      'single-numa-node',
+    ]),
+    topologyManagerScope: source.oneOf('topology-manager-scope', 'topologyManagerScope', ['container', 'pod']),
+    topologyManagerPolicyOptions: source.map<string>('topology-manager-policy-options', 'topologyManagerPolicyOptions'),
+  } satisfies Partial<KubeletConfiguration>;
+}
+
+function reservedMemory(source: SettingSource): readonly ReservedMemory[] {
+  type Entry = { readonly numaNode?: number; readonly limits?: Readonly<Record<string, string>> };
+  const entries = source.fileValue<readonly Entry[]>('reservedMemory') ?? [];
+  return entries.map(({ numaNode = 0, limits }) => ({ numaNode, limits: amountsOf(limits) }));
 }
 
 /** Which groups there are, and what they limit. */

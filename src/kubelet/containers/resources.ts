@@ -24,6 +24,10 @@ export interface ResourceSettings {
   /** Absent where swap cannot be limited. */
   readonly swap?: SwapSettings | undefined;
   readonly memoryQos?: MemoryQosSettings | undefined;
+  /** Which processors and memory nodes a container is to use. */
+  placementOf?(podUid: string, container: string): Pick<LinuxResources, 'cpusetCpus' | 'cpusetMems'>;
+  /** Has processors for itself, and needs no quota. */
+  hasOwnCpus?(podUid: string, container: string): boolean;
 }
 
 export interface MemoryQosSettings {
@@ -53,6 +57,8 @@ export function containerResources(pod: Pod, container: Container, settings: Res
   // Where only a limit is given it counts as the request as well.
   const requestCpu = requests.cpu === undefined ? limitCpu : amountOf('cpu', requests.cpu);
   const { hugepages = [], isUnified = false, memoryCapacityBytes, swap } = settings;
+  const uid = pod.metadata.uid ?? '';
+  const ownsCpus = settings.hasOwnCpus?.(uid, container.name) ?? false;
   const swapLimits = swap ? swapResources(pod, container, { swap, memoryCapacityBytes, isUnified }) : {};
   const unified = {
     ...swapLimits.unified,
@@ -60,7 +66,8 @@ export function containerResources(pod: Pod, container: Container, settings: Res
     ...(settings.memoryQos ? memoryQosFiles(pod, container, settings.memoryQos) : {}),
   };
   return {
-    ...cpuResources(requestCpu, limitCpu, settings),
+    ...cpuResources(requestCpu, limitCpu, { ...settings, cpuCfsQuota: settings.cpuCfsQuota && !ownsCpus }),
+    ...settings.placementOf?.(uid, container.name),
     memoryLimitBytes: limits.memory === undefined ? undefined : amountOf('memory', limits.memory),
     oomScoreAdj: oomScoreAdj(pod, container, memoryCapacityBytes),
     ...(hugepages.length > 0 ? { hugepageLimits: hugepageLimits(pod, container, hugepages) } : {}),
@@ -115,8 +122,12 @@ export function podResources(pod: Pod, settings: ResourceSettings): LinuxResourc
     pod.spec.resources?.limits?.[resource] !== undefined ||
     all.every((container) => container.resources?.limits?.[resource] !== undefined);
   if (qosClass(pod) === 'BestEffort') return { cpuShares: minShares };
+  const ownsCpus = all.some(({ name }) => settings.hasOwnCpus?.(pod.metadata.uid ?? '', name));
   return {
-    ...cpuResources(requests.cpu ?? 0, bounds('cpu') ? (limits.cpu ?? 0) : 0, settings),
+    ...cpuResources(requests.cpu ?? 0, bounds('cpu') ? (limits.cpu ?? 0) : 0, {
+      ...settings,
+      cpuCfsQuota: settings.cpuCfsQuota && !ownsCpus,
+    }),
     ...(bounds('memory') && limits.memory ? { memoryLimitBytes: limits.memory } : {}),
   };
 }

@@ -7,6 +7,7 @@ import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
+import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
 
@@ -174,6 +175,8 @@ export interface NodeHost {
   readonly network: NetworkProber;
   readonly logs: ContainerLogs;
   readonly state: StateFiles;
+  /** Absent where processors and memory cannot be chosen. */
+  topology?(): Promise<MachineTopology>;
   /** Absent where shutdowns cannot be delayed. */
   readonly shutdown?: ShutdownSource | undefined;
   /** Absent where Pods take no disk. */

@@ -9,6 +9,7 @@ import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Prober } from '../probes/prober.ts';
+import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
 import type { VolumeSources } from '../volumes/resolve.ts';
@@ -31,6 +32,8 @@ export interface PodServices {
   readonly volumeSources: VolumeSources;
   readonly restartBackoff: KeyedBackoff;
   readonly facts: MachineFacts;
+  /** Who has processors and memory for itself; absent: nobody has. */
+  readonly resources?: NodeResources | undefined;
   /** Of the groups above Pods, by the Pods that there are now. */
   nodeCgroups(): NodeCgroupLimits;
   /** All Services known; empty until they are. */

@@ -124,6 +124,7 @@ export class PodWorkers {
       statusTarget,
       onStage: ({ uid, stage }) => {
         if (stage === 'finished') this.#workers.delete(uid);
+        if (stage === 'terminated') services.resources?.release(uid);
       },
     });
     this.#workers.set(worker.uid, worker);
@@ -141,7 +142,7 @@ export class PodWorkers {
         (worker) => worker.uid !== pod.metadata.uid && (worker.stage === 'syncing' || worker.stage === 'terminating'),
       )
       .map((worker) => worker.pod);
-    return rejectionOf(pod, others, this.#options.node());
+    return rejectionOf(pod, others, this.#options.node()) ?? this.#options.services.resources?.admit(pod);
   }
 
   #abandon(): void {

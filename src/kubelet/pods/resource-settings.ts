@@ -3,7 +3,7 @@ import { amountOf } from '../../api/core/v1/pod-resources.ts';
 import type { ResourceSettings } from '../containers/resources.ts';
 import type { PodServices } from './pod-services.ts';
 
-export function resourceSettings({ allocatable, configuration, facts }: PodServices): ResourceSettings {
+export function resourceSettings({ allocatable, configuration, facts, resources }: PodServices): ResourceSettings {
   const { featureGates, memoryReservationPolicy, memoryThrottlingFactor, singleProcessOomKill, swapBehavior } =
     configuration;
   const isUnified = facts.cgroupVersion === 'v2';
@@ -12,6 +12,8 @@ export function resourceSettings({ allocatable, configuration, facts }: PodServi
     cpuCfsQuota: configuration.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: configuration.cpuCfsQuotaPeriodMs,
     memoryCapacityBytes: facts.memoryBytes,
+    placementOf: (podUid, container) => resources?.placementOf(podUid, container) ?? {},
+    hasOwnCpus: (podUid, container) => resources?.hasOwnCpus(podUid, container) ?? false,
     podPidsLimit: configuration.podPidsLimit,
     hugepages: Object.keys(facts.hugepages),
     isUnified,
