@@ -28,6 +28,12 @@ interface BindingFact {
   readonly subjects: readonly SubjectFact[];
 }
 
+/** A role that exists only with all its gates on. */
+interface GatedRoleFact extends RoleFact {
+  readonly gates: readonly string[];
+  readonly boundTo?: readonly SubjectFact[];
+}
+
 interface LevelFact {
   readonly name: string;
   readonly type: 'Exempt' | 'Limited';
@@ -99,13 +105,29 @@ function rbac() {
     }),
     roleRef: { apiGroup: roleRefApiGroup, ...fact.roleRef },
   });
-  const { clusterRoles, controllerClusterRoles, clusterRoleBindings, controllerClusterRoleBindings } = bootstrap.rbac;
+  const { offByDefault, clusterRoles, controllerClusterRoles, clusterRoleBindings, controllerClusterRoleBindings } =
+    bootstrap.rbac;
   return {
     clusterRoles: [...clusterRoles, ...controllerClusterRoles].map(role('ClusterRole')),
     clusterRoleBindings: [...clusterRoleBindings, ...controllerClusterRoleBindings].map(binding('ClusterRoleBinding')),
+    gated: offByDefault.addedClusterRoles.map((fact: GatedRoleFact) => ({
+      gates: fact.gates,
+      clusterRole: role('ClusterRole')(fact),
+      clusterRoleBinding: binding('ClusterRoleBinding')({
+        name: fact.name,
+        subjects: fact.boundTo ?? [controllerAccount(fact.name)],
+        roleRef: { kind: 'ClusterRole', name: fact.name },
+      } as BindingFact),
+    })),
     roles: bootstrap.rbac.roles.map(role('Role')),
     roleBindings: bootstrap.rbac.roleBindings.map(binding('RoleBinding')),
   };
+}
+
+/** Roles of controllers are bound to the accounts of their names. */
+function controllerAccount(role: string): SubjectFact {
+  const name = role.replace(/^system:controller:/, '');
+  return { kind: 'ServiceAccount', name, namespace: 'kube-system' };
 }
 
 function flowControl() {

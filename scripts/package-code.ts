@@ -5,6 +5,7 @@
  * What the sources find by name at run time (tables, a thread's program, what `loaderFrom` loads) lies in the package as it lies in `src/`, and
  * `import.meta` tells a module where it would lie, whichever file carries its code.
  */
+import { globSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
@@ -14,7 +15,10 @@ const oldest = 'node22.18';
 /** Started by their path. */
 const threads = ['apiserver/encoding/yaml-worker.ts'];
 
-/** What is loaded together is one file: in this order, these modules with all that they import statically. */
+/**
+ * What is loaded together is one file: in this order, these modules with all that they import statically and no file before holds. Patterns of
+ * paths in the sources.
+ */
 const closures: readonly (readonly [chunk: string, roots: readonly string[]])[] = [
   // Before the compile cache is on, so next to nothing.
   ['loading', ['base/own-imports.ts', 'cluster/command-error.ts']],
@@ -30,13 +34,30 @@ const closures: readonly (readonly [chunk: string, roots: readonly string[]])[] 
       'api/core/v1/workload-warnings.ts',
     ],
   ],
+  // What every control plane starts a moment later.
+  [
+    'background',
+    [
+      'controllers/*/*-controller.ts',
+      'scheduler/scheduler.ts',
+      // Its Services and APIServices.
+      'api/core/v1/address-warnings.ts',
+      'api/apiregistration/v1/api-service.ts',
+      'apiserver/aggregation/aggregation.ts',
+      'apiserver/debug/debug-pages.ts',
+      'apiserver/discovery/discovery.ts',
+      'apiserver/flow-control/start.ts',
+      'apiserver/issuer-discovery.ts',
+      'apiserver/registry/patch.ts',
+      'apiserver/services/{address-repair,service-allocator}.ts',
+    ],
+  ],
 ];
 
 /** And of what is left, these folders. */
 const folders: readonly (readonly [chunk: string, pattern: RegExp])[] = [
   ['kinds', /^api\/gen\//],
   ['other-kinds', /^api\//],
-  ['controllers', /^(controllers|scheduler)\//],
   ['node', /^(kubelet|proxy|dns)\//],
   ['expressions', /^apimachinery\/(cel|structural-schema)\//],
 ];
@@ -55,7 +76,7 @@ export async function writeCode(sources: string, target: string, entries: readon
     preserveEntrySignatures: 'allow-extension',
     onLog(level, log, handle) {
       // A module that one imports at once and another on first use: the sources know.
-      if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') handle('warn' === level ? 'error' : level, log);
+      if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') handle(level === 'warn' ? 'error' : level, log);
     },
   });
   const chunkOf = chunks(sources);
@@ -93,9 +114,15 @@ function chunks(sources: string): (id: string, importsOf: Imports) => string | n
     inChunk.set(id, chunk);
     for (const imported of importsOf(id)) collect(chunk, imported, importsOf);
   };
+  const filesOf = (pattern: string): string[] => {
+    const files = globSync(pattern, { cwd: sources }).sort();
+    if (files.length === 0) throw new Error(`no source is called ${pattern}, which has its place in the package`);
+    return files;
+  };
   return (id, importsOf) => {
     if (inChunk.size === 1)
-      for (const [chunk, roots] of closures) for (const file of roots) collect(chunk, join(sources, file), importsOf);
+      for (const [chunk, roots] of closures)
+        for (const file of roots.flatMap(filesOf)) collect(chunk, join(sources, file), importsOf);
     const path = relative(sources, id);
     return inChunk.get(id) ?? folders.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
   };

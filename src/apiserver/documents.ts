@@ -89,7 +89,8 @@ export class ServerDocuments {
     const { resources } = this.#options;
     const [{ OpenApi }, previous] = await Promise.all([import('./openapi/openapi.ts'), this.#lastOpenApi]);
     const version = serverVersion.gitVersion;
-    return new OpenApi({ resources: documentedResources(resources), version, remote, previous });
+    const described = [...documentedResources(resources), ...(this.#options.remoteApis()?.documented ?? [])];
+    return new OpenApi({ resources: described, version, remote, previous });
   }
 
   #openApiHandler(): Handler {

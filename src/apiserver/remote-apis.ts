@@ -1,6 +1,7 @@
 /** What servers behind this one add to it: see `aggregation/`. Absent while there is none. */
 import type { DiscoveredResource, VersionRank } from './discovery/discovery.ts';
 import type { RemoteOpenApi } from './openapi/joined-documents.ts';
+import type { DocumentedResource } from './openapi/operations.ts';
 import type { Handler } from './request.ts';
 
 export interface RemoteApis {
@@ -10,6 +11,8 @@ export interface RemoteApis {
   readonly discovered: DiscoveredApis;
   /** Another object after each change of what it tells. */
   readonly openApi: RemoteOpenApi;
+  /** Of what is discovered, what this server's own tables describe; changes only with `openApi`. */
+  readonly documented?: readonly DocumentedResource[] | undefined;
 }
 
 export interface DiscoveredApis {

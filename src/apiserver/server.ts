@@ -237,6 +237,8 @@ class Server implements ApiServer {
     this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
     this.#paths.set('/metrics', this.#metricsHandler(apiStore));
+    const historyPage = onFirstCall(async () => (await import('./history-page.ts')).historyHandler(apiStore.store));
+    this.#paths.set('/coracle/v1/history', historyPage);
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
     this.#starting.catch(() => {});
@@ -312,7 +314,8 @@ class Server implements ApiServer {
       resources: this.resources,
       flowControl: () => this.#flowControl,
       storages: () => this.#environment.storages(),
-      storeBytes: () => store.size(),
+      // A store that does not answer must not keep all the other figures back.
+      storeBytes: () => store.size().catch(() => -1),
       further: () => this.#furtherMetrics.map((families) => families()),
     };
     return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));

@@ -1,4 +1,5 @@
 /** Text tables for the terminal. */
+import type { ListedToken } from '../cluster/joining/tokens.ts';
 import type { ClusterStatus, ProcessStatus } from '../cluster/status.ts';
 
 export function clusterTable(cluster: ClusterStatus): string {
@@ -32,6 +33,14 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
 }
 
+export function tokenTable(tokens: readonly ListedToken[]): string {
+  const rows = tokens.map(({ token, secondsLeft }): [string, string] => [
+    token,
+    secondsLeft === undefined ? '<forever>' : duration(secondsLeft),
+  ]);
+  return columns([['TOKEN', 'TTL'], ...rows]);
+}
+
 export interface ListedImage {
   readonly id: string;
   readonly repoTags: readonly string[];
@@ -50,12 +59,12 @@ export function imageTable(images: readonly ListedImage[]): string {
   return columns([['IMAGE', 'ID', 'SIZE'], ...rows]);
 }
 
-function size(bytes: number): string {
+export function size(bytes: number): string {
   if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)}kB`;
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)}MB` : `${(bytes / 1e9).toFixed(2)}GB`;
 }
 
-function columns(rows: readonly (readonly string[])[]): string {
+export function columns(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
   return rows
     .map((row) =>

@@ -4,6 +4,7 @@
  * reader slows the server down instead of filling memory.
  */
 import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { jsonText, parseJson } from '../apimachinery/exact-json.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Transport, TransportRequest } from './client.ts';
@@ -147,7 +148,7 @@ export class HttpTransport implements Transport {
     const { signal } = request;
     signal?.throwIfAborted();
     const headers = await this.#headers(request);
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const body = request.body === undefined ? undefined : Buffer.from(jsonText(request.body));
     if (body) headers['content-length'] = body.length;
     signal?.throwIfAborted();
     const { stream, session } = this.#sessions.request(headers, body === undefined);
@@ -257,9 +258,9 @@ async function* readChunks(
   on: { heard(): void; translate(error: unknown): unknown },
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of chunksOf(stream)) {
       on.heard();
-      yield chunk as Buffer;
+      yield chunk;
     }
     // An abort closes the stream without an error of its own.
     if (stream.rstCode !== 0) throw new Error(`stream closed with code ${stream.rstCode}`);
@@ -267,6 +268,34 @@ async function* readChunks(
     throw on.translate(error);
   } finally {
     if (!stream.closed) stream.close(cancelCode);
+  }
+}
+
+/**
+ * A stream of HTTP/2 counts as closed as soon as its last frame is there, though nobody has read it yet. Node's own iterator takes
+ * that for a stream that broke off; this one reads what is there first.
+ */
+async function* chunksOf(stream: ClientHttp2Stream): AsyncGenerator<Buffer, void, undefined> {
+  let failure: Error | undefined;
+  let wake = () => {};
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake();
+  };
+  stream.on('readable', () => wake());
+  stream.once('end', () => wake());
+  stream.once('error', fail);
+  stream.once('close', () => fail(Object.assign(new Error('stream closed'), { code: 'ECONNRESET' })));
+  for (;;) {
+    const chunk = stream.read() as Buffer | null;
+    if (chunk !== null) yield chunk;
+    else if (stream.readableEnded) return;
+    else if (stream.destroyed) throw failure ?? stream.errored ?? new Error('stream closed');
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
   }
 }
 
@@ -278,7 +307,7 @@ async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {
 
 function decode(body: Buffer, headers: IncomingHttpHeaders): unknown {
   const text = body.toString();
-  return /\bjson\b/.test(headers['content-type'] ?? '') ? JSON.parse(text) : text;
+  return /\bjson\b/.test(headers['content-type'] ?? '') ? parseJson(text) : text;
 }
 
 /** Seconds to wait when the server asks to be asked again. */

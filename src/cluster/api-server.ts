@@ -125,6 +125,8 @@ export interface ComposedApiServerOptions {
   readonly kubernetesNodePort?: number | undefined;
   /** How servers behind this one are reached. */
   readonly aggregation?: Pick<AggregationOptions, 'routing' | 'credentials' | 'rejectRedirects'> | undefined;
+  /** Tell what nodes and Pods use, from the kubelets' own figures (`metrics.k8s.io`); default: only servers behind this one do. */
+  readonly resourceMetrics?: boolean | undefined;
   /** What `kubectl get componentstatuses` shows besides the store. */
   readonly components?: readonly ComponentCheck[] | undefined;
 }
@@ -162,6 +164,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
   const allocatorAddress = firstAddress(options.serviceCidrs[0] ?? '');
   const bootstrap = startBootstrap({
     client: loopback,
+    featureGates: options.featureGates,
     clock,
     random,
     log,
@@ -290,7 +293,17 @@ async function aggregate(server: ApiServer, options: RunningOptions): Promise<vo
   const { runAggregation } = await import('../apiserver/aggregation/aggregation.ts');
   const context = componentContext({ client: server.client(loopbackUser), clock, random, log, signal });
   const { resources } = server;
-  const useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  let useRemoteApis: AggregationOptions['useRemoteApis'] = (apis) => server.useRemoteApis(apis);
+  if (options.resourceMetrics) {
+    const metrics = await import('../apiserver/resource-metrics/resource-metrics.ts');
+    const readPage = metrics.kubeletPages(context.client, options.kubelet);
+    const own = metrics.resourceMetricsApi({ ...context, readPage });
+    server.useRemoteApis(own);
+    metrics.registerResourceMetrics(context.client).catch((error: unknown) => {
+      if (!signal.aborted) log.error('the resource metrics are not registered', { error: String(error) });
+    });
+    useRemoteApis = (apis) => server.useRemoteApis(metrics.joinedApis(apis, own));
+  }
   await runAggregation(context, { ...aggregation, resources, useRemoteApis }).catch((error: unknown) => {
     if (!signal.aborted) log.error('APIServices are not looked after', { error: String(error) });
   });

@@ -2,7 +2,7 @@
  * The control plane in one process: the API server, and beside it the controllers and the scheduler, which call it directly, each as
  * its own user with its own rights. Over a store of the caller's; what lasts is in the store and in the key files.
  */
-import type { ApiStore } from '../apiserver/index.ts';
+import type { ApiServer, ApiStore } from '../apiserver/index.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { onFirstCall } from '../base/lazy-module.ts';
 import type { Log } from '../base/log.ts';
@@ -14,6 +14,7 @@ import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
+import { CauseLedger } from '../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
@@ -53,6 +54,8 @@ export interface ControlPlaneOptions
   readonly scheduler?: boolean;
   /** Services that a cluster with real nodes has: its name server. Default false. */
   readonly addons?: boolean;
+  /** Whether other machines may become nodes of it, by the advertised address. Default false. */
+  readonly joinable?: boolean;
 }
 
 export interface ControlPlane {
@@ -78,6 +81,8 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
 }
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
+const ensureJoinable = onFirstCall(async () => (await import('./joining/joinable.ts')).ensureJoinable);
+const joiningControllers = ['bootstrap-signer-controller', 'token-cleaner-controller'];
 const runScheduler = onFirstCall(async () => (await import('../scheduler/scheduler.ts')).runScheduler);
 
 /**
@@ -120,6 +125,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     ]);
   const signingKeyPem = pki.serviceAccountKeyPem;
   const apiServer = await startApiServer({
+    resourceMetrics: true,
     ...options,
     ...options.apiServer,
     headStartMs,
@@ -134,6 +140,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
   });
   const { server } = apiServer;
+  const causes = new CauseLedger(clock);
+  server.registerPath('/debug/causes', causesPage(causes));
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
@@ -142,11 +150,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       signal,
     }),
   );
-  if (options.addons)
-    components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
+  runAddons(options, { components, apiServer, pki });
   const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
-    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal });
+    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal, causes });
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
@@ -173,6 +180,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
 }
 
+function runAddons(
+  { addons, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
+  parts: { readonly components: Components; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
+): void {
+  const { components, apiServer, pki } = parts;
+  const client = apiServer.loopback;
+  if (addons) components.run('addons', () => ensureAddons(client, { serviceCidr: serviceCidrs[0] ?? '' }));
+  if (!joinable || advertiseAddress === undefined) return;
+  const server = `https://${hostInUrl(advertiseAddress)}:${apiServer.port}`;
+  const caPem = pki.authority.certificatePem;
+  components.run('joining', () => ensureJoinable(client, { server, caPem, serviceCidrs, clusterCidrs }));
+}
+
 /** A client of an authenticated user of this name. */
 type ClientOf = (name: string, groups?: readonly string[]) => Client;
 
@@ -181,7 +201,8 @@ function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki)
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
   return {
-    controllers: options.controllers ?? ['*'],
+    // The two that joining needs are off unless they are named, as upstream.
+    controllers: options.controllers ?? ['*', ...(options.joinable ? joiningControllers : [])],
     ...options.controllerManager,
     headStartMs,
     rootCA: pki.authority.certificatePem,
@@ -208,12 +229,29 @@ function backendsOf(pki: ClusterPki): Pick<ComposedApiServerOptions, 'kubelet' |
   };
 }
 
+/** What components keep to themselves, for `coracle why`; who may read it is authorization's to say, as for any page. */
+function causesPage(causes: CauseLedger): Parameters<ApiServer['registerPath']>[1] {
+  return async () => ({
+    status: 200,
+    headers: {},
+    body: { kind: 'object', object: { kind: 'CauseList', items: causes.all() } },
+  });
+}
+
 /** A controller's own context: its service account's rights, the manager's informers. */
 function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account: string): ComponentContext {
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
   const client = clientOf(`system:serviceaccount:kube-system:${account}`, groups);
-  const { clock, random, informers, signal } = shared;
-  return componentContext({ client, clock, random, log: shared.log.child({ controller: account }), signal, informers });
+  const { clock, random, informers, signal, causes } = shared;
+  return componentContext({
+    client,
+    clock,
+    random,
+    log: shared.log.child({ controller: account }),
+    signal,
+    informers,
+    causes,
+  });
 }
 
 function hostInUrl(host: string): string {

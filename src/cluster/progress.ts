@@ -2,6 +2,7 @@
  * What `up` tells while it works, as events: the same whether they are printed at once or travel from a process in the background to
  * the one that started it.
  */
+import type { Clock } from '../base/clock.ts';
 import { CommandError } from './command-error.ts';
 
 export type ProgressEvent =
@@ -11,8 +12,8 @@ export type ProgressEvent =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'done'; readonly step: string; readonly tookMs: number }
   | { readonly kind: 'say'; readonly text: string }
-  /** The cluster is usable; `next` are the commands to type. */
-  | { readonly kind: 'ready'; readonly next: readonly string[] }
+  /** What was started is usable; `next` are the commands to type, after the sentence `what`. */
+  | { readonly kind: 'ready'; readonly what: string; readonly next: readonly string[] }
   | { readonly kind: 'failed'; readonly problem: string; readonly advice: string };
 
 export type Report = (event: ProgressEvent) => void;
@@ -49,13 +50,28 @@ export function printProgress(output: ProgressOutput): Report {
         line(event.text);
         return;
       case 'ready':
-        line(['', 'The cluster is ready. Next:', ...event.next.map((command) => `  ${command}`), ''].join('\n'));
+        line(['', event.what, ...event.next.map((command) => `  ${command}`), ''].join('\n'));
         return;
       case 'failed':
         if (rewrites && current) output.write('\r\u001b[2K');
         current = undefined;
     }
   };
+}
+
+/** Runs steps that tell how many of how many objects are done. */
+export function reportStep(report: Report, clock: Clock) {
+  return async <T>(step: string, work: (told: (done: number, all: number) => void) => Promise<T>): Promise<T> => {
+    const startedMs = clock.monotonic();
+    report({ kind: 'begin', step });
+    const result = await work((done, all) => report({ kind: 'note', text: `${count(done)} of ${count(all)} objects` }));
+    report({ kind: 'done', step, tookMs: clock.monotonic() - startedMs });
+    return result;
+  };
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
 }
 
 export function seconds(ms: number): string {

@@ -7,7 +7,7 @@ import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
-import { Housekeeping } from './collection/housekeeping.ts';
+import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { ImagePuller } from './images/image-puller.ts';
@@ -17,6 +17,7 @@ import { podLog } from './logs/pod-logs.ts';
 import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
+import { NodeCare, type NodeCareCounts } from './node-care.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -24,6 +25,8 @@ import { byAge, PodWorkers } from './pods/pod-workers.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { Prober } from './probes/prober.ts';
+import { NodeResources } from './resource-managers/node-resources.ts';
+import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
@@ -42,6 +45,8 @@ export interface KubeletOptions {
    * and give containers no variables for Services.
    */
   readonly watches?: boolean | undefined;
+  /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
+  readonly evicts?: boolean | undefined;
 }
 
 /** A running kubelet, as its server and its tests see it. */
@@ -57,6 +62,8 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** What was evicted and collected so far, and when the last shutdown began and ended. */
+  readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
   pods(): readonly Pod[];
   pod(namespace: string, name: string): Pod | undefined;
@@ -83,7 +90,26 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  return new RunningKubelet(context, options, facts, version);
+  const resources = await nodeResources(context, options);
+  return new RunningKubelet(context, options, { facts, version, resources });
+}
+
+interface KnownAtStart {
+  readonly facts: MachineFacts;
+  readonly version: RuntimeVersion;
+  readonly resources: NodeResources | undefined;
+}
+
+/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+async function nodeResources(
+  { log }: ComponentContext,
+  { configuration: given, host }: KubeletOptions,
+): Promise<NodeResources | undefined> {
+  const configuration = { ...defaultConfiguration, ...given };
+  if (!host.topology) return undefined;
+  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  await resources.restore();
+  return resources.isActive ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -97,12 +123,16 @@ class RunningKubelet implements Kubelet {
   readonly #facts: MachineFacts;
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
+  readonly #care: NodeCare;
+  readonly #resources: NodeResources | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
-  constructor(context: ComponentContext, options: KubeletOptions, facts: MachineFacts, version: RuntimeVersion) {
+  constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
+    const { facts, version, resources } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#resources = resources;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -122,13 +152,16 @@ class RunningKubelet implements Kubelet {
         recorder,
         kubeletVersion: options.version ?? 'v1.36.0',
         watched: () => ownNode.get(this.nodeName),
-        problems: () => this.#problems(),
+        problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
+        pressures: () => this.#care.pressures,
         onReady: () => this.workers.wakeAll(),
       },
       facts,
       version,
     );
-    const services = this.#podServices(options, version, recorder);
+    const statuses = new StatusWriter(pick(context));
+    this.#care = this.#nodeCare(options, { recorder, statuses });
+    const services = this.#podServices(options, { version, recorder, statuses });
     this.#static = new StaticPods({
       ...pick(context),
       nodeName: this.nodeName,
@@ -142,6 +175,7 @@ class RunningKubelet implements Kubelet {
       signal,
       node: () => this.#nodeForAdmission(),
       statusTarget: (pod) => this.#static.statusTarget(pod),
+      refuse: (pod) => this.#care.refusal(pod),
     });
     this.#lifecycle = new LifecycleWatch({
       runtime: this.runtime,
@@ -166,6 +200,10 @@ class RunningKubelet implements Kubelet {
 
   problem(): string | undefined {
     return this.#problems()[0];
+  }
+
+  get counts(): NodeCareCounts {
+    return this.#care.counts;
   }
 
   pods(): readonly Pod[] {
@@ -205,23 +243,16 @@ class RunningKubelet implements Kubelet {
     const { log, signal } = this.#context;
     const { configuration, nodeName } = this;
     this.#reporter.record('Normal', 'Starting', 'Starting kubelet.');
-    const { runtime, host, workers } = this;
+    const { workers } = this;
     const lease = { ...pick(this.#context), nodeName, leaseDurationSeconds: configuration.nodeLeaseDurationSeconds };
-    const housekeeping = new Housekeeping({
-      ...pick(this.#context),
-      configuration,
-      runtime,
-      host,
-      workers,
-      event: (type, reason, message) => this.#reporter.record(type, reason, message),
-    });
     // Static Pods run whether or not the API server is there to register with.
     const loops = [
       this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease)])),
       this.#lifecycle.run(),
       this.#followPods(),
       this.#static.run(workers),
-      housekeeping.run(),
+      this.#care.run(),
+      this.#keepPlacement(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -229,6 +260,18 @@ class RunningKubelet implements Kubelet {
       });
     }
     await Promise.allSettled(loops);
+  }
+
+  async #keepPlacement(): Promise<void> {
+    if (!this.#resources) return;
+    await keepPlacement({
+      ...pick(this.#context),
+      runtime: this.runtime,
+      resources: this.#resources,
+      periodMs: this.configuration.cpuManagerReconcilePeriodMs,
+      hasPod: (uid) => this.workers.get(uid) !== undefined,
+      isComplete: () => this.workers.sourcesReady,
+    });
   }
 
   async #register(): Promise<void> {
@@ -271,11 +314,24 @@ class RunningKubelet implements Kubelet {
     }
   }
 
-  #podServices(
-    options: KubeletOptions,
-    version: RuntimeVersion,
-    recorder: ReturnType<ComponentContext['eventRecorder']>,
-  ): PodServices {
+  #nodeCare(options: KubeletOptions, { recorder, statuses }: Pick<ServiceParts, 'recorder' | 'statuses'>): NodeCare {
+    return new NodeCare({
+      ...pick(this.#context),
+      configuration: this.configuration,
+      runtime: this.runtime,
+      host: this.host,
+      facts: this.#facts,
+      workers: () => this.workers,
+      statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
+      evicts: options.evicts ?? true,
+      nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
+      podEvent: (pod, reason, message, annotations) =>
+        recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', reason, message, { annotations }),
+      onStatus: () => this.#reporter.reportSoon(),
+    });
+  }
+
+  #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
     const { configuration, runtime, host } = this;
     const watches = options.watches ?? true;
@@ -298,7 +354,7 @@ class RunningKubelet implements Kubelet {
       runtime,
       runtimeName: version.runtimeName,
       host,
-      statuses: new StatusWriter({ client, clock, log, signal }),
+      statuses,
       images: new ImagePuller({
         runtime,
         clock,
@@ -308,7 +364,9 @@ class RunningKubelet implements Kubelet {
       objects,
       volumeSources: { client, objects, tokens },
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
-      memoryCapacityBytes: this.#facts.memoryBytes,
+      facts: this.#facts,
+      resources: this.#resources,
+      nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
@@ -343,6 +401,12 @@ class RunningKubelet implements Kubelet {
     const base = current ?? newNode(this.nodeName, this.#hostname, this.configuration, this.#facts);
     return { ...base, status: { ...base.status, allocatable: this.#reporter.allocatable } };
   }
+}
+
+interface ServiceParts {
+  readonly version: RuntimeVersion;
+  readonly recorder: ReturnType<ComponentContext['eventRecorder']>;
+  readonly statuses: StatusWriter;
 }
 
 function withStatus(worker: PodWorker): Pod {

@@ -4,13 +4,15 @@
  * argv and files is the composition root.
  */
 
-import { amountOf } from '../api/core/v1/pod-resources.ts';
+import { amountOf, amountsOf } from '../api/core/v1/pod-resources.ts';
 import type { Taint } from '../api/gen/core-v1.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
-import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { defaultConfiguration, type KubeletConfiguration, type ReservedMemory } from './configuration.ts';
+import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
 import { flags } from './gen/flags.ts';
+import type { ShutdownPhase } from './shutdown/shutdown-phases.ts';
 
 export { flags as kubeletFlags };
 
@@ -102,7 +104,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     podCidr: source.text('pod-cidr', 'podCIDR'),
     kubeReserved: source.map<string>('kube-reserved', 'kubeReserved'),
     systemReserved: source.map<string>('system-reserved', 'systemReserved'),
-    evictionHard: evictionHard(source),
+    ...pressureSettings(source),
     clusterDns: source.list('cluster-dns', 'clusterDNS'),
     clusterDomain: source.text('cluster-domain', 'clusterDomain'),
     resolvConf: source.text('resolv-conf', 'resolvConf'),
@@ -112,15 +114,15 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     staticPodPath: source.text('pod-manifest-path', 'staticPodPath'),
     fileCheckFrequencyMs: source.duration('file-check-frequency', 'fileCheckFrequency'),
     syncFrequencyMs: source.duration('sync-frequency', 'syncFrequency'),
-    cgroupDriver: source.oneOf('cgroup-driver', 'cgroupDriver', ['cgroupfs', 'systemd']),
-    cgroupRoot: source.text('cgroup-root', 'cgroupRoot') || '/',
-    cgroupsPerQos: source.flag('cgroups-per-qos', 'cgroupsPerQOS'),
+    ...cgroupSettings(source),
+    ...placementSettings(source),
     cpuCfsQuota: source.flag('cpu-cfs-quota', 'cpuCFSQuota'),
     cpuCfsQuotaPeriodMs: source.duration('cpu-cfs-quota-period', 'cpuCFSQuotaPeriod'),
     seccompDefault: source.flag('seccomp-default', 'seccompDefault'),
     serializeImagePulls: source.flag('serialize-image-pulls', 'serializeImagePulls'),
     maxParallelImagePulls: source.fileValue<number>('maxParallelImagePulls') ?? Number.POSITIVE_INFINITY,
     imageMinimumGcAgeMs: source.duration('minimum-image-ttl-duration', 'imageMinimumGCAge'),
+    imageMaximumGcAgeMs: source.duration(undefined, 'imageMaximumGCAge'),
     imageGcHighThresholdPercent: source.number('image-gc-high-threshold', 'imageGCHighThresholdPercent'),
     imageGcLowThresholdPercent: source.number('image-gc-low-threshold', 'imageGCLowThresholdPercent'),
     containerLogMaxSizeBytes: amountOf('memory', source.text('container-log-max-size', 'containerLogMaxSize')),
@@ -134,6 +136,69 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     port: source.number('port', 'port'),
     allowedUnsafeSysctls: source.list('allowed-unsafe-sysctls', 'allowedUnsafeSysctls'),
   };
+}
+
+/** What ends Pods for the node's sake: eviction, and shutdowns. */
+function pressureSettings(source: SettingSource) {
+  return {
+    evictionHard: evictionHard(source),
+    evictionSoft: source.map<string>('eviction-soft', 'evictionSoft'),
+    evictionSoftGracePeriod: source.map<string>('eviction-soft-grace-period', 'evictionSoftGracePeriod'),
+    evictionMinimumReclaim: source.map<string>('eviction-minimum-reclaim', 'evictionMinimumReclaim'),
+    evictionPressureTransitionPeriodMs: source.duration(
+      'eviction-pressure-transition-period',
+      'evictionPressureTransitionPeriod',
+    ),
+    evictionMaxPodGracePeriodSeconds: source.number('eviction-max-pod-grace-period', 'evictionMaxPodGracePeriod'),
+    localStorageCapacityIsolation: source.flag('local-storage-capacity-isolation', 'localStorageCapacityIsolation'),
+    shutdownGracePeriodMs: source.duration(undefined, 'shutdownGracePeriod'),
+    shutdownGracePeriodCriticalPodsMs: source.duration(undefined, 'shutdownGracePeriodCriticalPods'),
+    shutdownGracePeriodByPodPriority: shutdownPriorities(source),
+  } satisfies Partial<KubeletConfiguration>;
+}
+
+/** Who gets processors and memory for itself, and where. */
+function placementSettings(source: SettingSource) {
+  return {
+    cpuManagerPolicy: source.oneOf('cpu-manager-policy', 'cpuManagerPolicy', ['none', 'static']),
+    cpuManagerPolicyOptions: source.map<string>('cpu-manager-policy-options', 'cpuManagerPolicyOptions'),
+    cpuManagerReconcilePeriodMs: source.duration('cpu-manager-reconcile-period', 'cpuManagerReconcilePeriod'),
+    reservedSystemCpus: source.text('reserved-cpus', 'reservedSystemCPUs'),
+    memoryManagerPolicy: source.oneOf('memory-manager-policy', 'memoryManagerPolicy', ['None', 'Static']),
+    reservedMemory: reservedMemory(source),
+    topologyManagerPolicy: source.oneOf('topology-manager-policy', 'topologyManagerPolicy', [
+      'none',
+      'best-effort',
+      'restricted',
+      'single-numa-node',
+    ]),
+    topologyManagerScope: source.oneOf('topology-manager-scope', 'topologyManagerScope', ['container', 'pod']),
+    topologyManagerPolicyOptions: source.map<string>('topology-manager-policy-options', 'topologyManagerPolicyOptions'),
+  } satisfies Partial<KubeletConfiguration>;
+}
+
+function reservedMemory(source: SettingSource): readonly ReservedMemory[] {
+  type Entry = { readonly numaNode?: number; readonly limits?: Readonly<Record<string, string>> };
+  const entries = source.fileValue<readonly Entry[]>('reservedMemory') ?? [];
+  return entries.map(({ numaNode = 0, limits }) => ({ numaNode, limits: amountsOf(limits) }));
+}
+
+/** Which groups there are, and what they limit. */
+function cgroupSettings(source: SettingSource) {
+  return {
+    cgroupDriver: source.oneOf('cgroup-driver', 'cgroupDriver', ['cgroupfs', 'systemd']),
+    cgroupRoot: source.text('cgroup-root', 'cgroupRoot') || '/',
+    cgroupsPerQos: source.flag('cgroups-per-qos', 'cgroupsPerQOS'),
+    enforceNodeAllocatable: source.list('enforce-node-allocatable', 'enforceNodeAllocatable'),
+    swapBehavior: swapBehavior(source),
+    memoryThrottlingFactor: source.fileValue<number>('memoryThrottlingFactor') ?? 0.9,
+    memoryReservationPolicy:
+      source.fileValue<string>('memoryReservationPolicy') === 'TieredReservation' ? 'TieredReservation' : 'None',
+    singleProcessOomKill: source.fileValue<boolean>('singleProcessOOMKill') ?? false,
+    systemReservedCgroup: source.text('system-reserved-cgroup', 'systemReservedCgroup'),
+    kubeReservedCgroup: source.text('kube-reserved-cgroup', 'kubeReservedCgroup'),
+    featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+  } satisfies Partial<KubeletConfiguration>;
 }
 
 interface AuthenticationField {
@@ -196,6 +261,26 @@ function evictionHard(source: SettingSource): Readonly<Record<string, string>> {
   return source.fileValue<boolean>('mergeDefaultEvictionSettings')
     ? { ...defaultConfiguration.evictionHard, ...named }
     : named;
+}
+
+/** Empty: as the documents say, limited. */
+function swapBehavior(source: SettingSource): SwapBehavior {
+  const text = source.fileValue<{ readonly swapBehavior?: string }>('memorySwap')?.swapBehavior || 'LimitedSwap';
+  const found = swapBehaviors.find((behavior) => behavior === text);
+  if (!found)
+    throw new FlagError(
+      `invalid configuration: memorySwap.swapBehavior "${text}" must be one of: ${swapBehaviors.map((name) => `"${name}"`).join(', ')}`,
+    );
+  return found;
+}
+
+function shutdownPriorities(source: SettingSource): readonly ShutdownPhase[] {
+  type Entry = { readonly priority?: number; readonly shutdownGracePeriodSeconds?: number };
+  const entries = source.fileValue<readonly Entry[]>('shutdownGracePeriodByPodPriority') ?? [];
+  return entries.map(({ priority = 0, shutdownGracePeriodSeconds = 0 }) => ({
+    priority,
+    seconds: shutdownGracePeriodSeconds,
+  }));
 }
 
 /** `key=value:effect`, as the flag has it; the file has objects. */

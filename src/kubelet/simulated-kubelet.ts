@@ -41,7 +41,15 @@ export async function startSimulatedKubelet(
   });
   const host = simulatedHost({ facts, addresses, probe, logOf: (path) => runtime.logOf(path) });
   const quiet: Partial<KubeletConfiguration> = { syncFrequencyMs: 0, ...configuration };
-  kubelet = await startKubelet(context, { nodeName, runtime, host, configuration: quiet, version, watches });
+  kubelet = await startKubelet(context, {
+    nodeName,
+    runtime,
+    host,
+    configuration: quiet,
+    version,
+    watches,
+    evicts: false,
+  });
   context.signal.addEventListener('abort', () => runtime.close(), { once: true });
   return kubelet as SimulatedKubelet;
 }

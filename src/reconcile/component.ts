@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
+import { CauseLedger } from './causes.ts';
 import { eventRecorder } from './event-recorder.ts';
 import type { EventRecorder } from './events.ts';
 import type { InformerSet } from './informer.ts';
@@ -21,6 +22,8 @@ export interface ComponentContext {
   readonly informers: InformerSet;
   /** Aborted when the component must stop. */
   readonly signal: AbortSignal;
+  /** Where it is said what holds objects up. */
+  readonly causes: CauseLedger;
   /** Records Events under the component's own name; `host` is the node that reports, where it is one. */
   eventRecorder(component: string, host?: string): EventRecorder;
 }
@@ -36,10 +39,12 @@ export function componentContext(parts: {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly informers?: InformerSet | undefined;
+  readonly causes?: CauseLedger | undefined;
 }): ComponentContext {
   return {
     ...parts,
     informers: parts.informers ?? informerSet(parts),
+    causes: parts.causes ?? new CauseLedger(parts.clock),
     eventRecorder: (component, host) => eventRecorder({ ...parts, component, host }),
   };
 }

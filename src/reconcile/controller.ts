@@ -6,6 +6,7 @@ import type { KubeObject } from '../apimachinery/meta.ts';
 import { controllerOf, keyOf } from '../apimachinery/meta.ts';
 import { parseApiVersion } from '../apimachinery/resource.ts';
 import { isConflict, messageOf } from '../apimachinery/status.ts';
+import { type CauseNote, subjectOf } from './causes.ts';
 import type { ComponentContext } from './component.ts';
 import type { Informer } from './informer.ts';
 import { type WorkQueue, type WorkQueueOptions, workQueue } from './work-queue.ts';
@@ -13,6 +14,8 @@ import { type WorkQueue, type WorkQueueOptions, workQueue } from './work-queue.t
 /** When to look at the key again although nothing changed. */
 export interface ReconcileResult {
   readonly againAfterMs?: number | undefined;
+  /** What holds the object up whose key this is; absent: nothing. */
+  readonly causes?: readonly CauseNote[] | undefined;
 }
 
 export interface ControllerOptions {
@@ -66,6 +69,8 @@ class QueuedController implements Controller {
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
   readonly #informers = new Set<Pick<Informer<never>, 'whenSynced'>>();
+  /** What keys name: objects of the first type that is watched under its own keys. */
+  #subject: { readonly group: string; readonly kind: string } | undefined;
 
   constructor(context: ComponentContext, options: ControllerOptions) {
     this.#context = context;
@@ -79,6 +84,7 @@ class QueuedController implements Controller {
   }
 
   watch<T extends KubeObject>(informer: Informer<T>): void {
+    this.#subject ??= informer.type;
     this.watchMapped(informer, (object) => [keyOf(object)]);
   }
 
@@ -129,6 +135,7 @@ class QueuedController implements Controller {
       try {
         const result = await this.#options.reconcile(key, this.#context.signal);
         this.#queue.forget(key);
+        this.#explain(key, result?.causes ?? []);
         if (result?.againAfterMs !== undefined) this.#queue.addAfter(key, result.againAfterMs);
       } catch (error) {
         this.#failed(key, error);
@@ -149,8 +156,19 @@ class QueuedController implements Controller {
     }
     // Somebody else wrote first: the newer object is on its way, and all is well.
     if (isConflict(error)) log.debug('reconcile met a conflict', fields);
-    else log.warn('reconcile failed', { ...fields, stack: error instanceof Error ? error.stack : undefined });
+    else {
+      log.warn('reconcile failed', { ...fields, stack: error instanceof Error ? error.stack : undefined });
+      this.#explain(key, [{ reason: 'ReconcileFailed', message: fields.error }]);
+    }
     this.#queue.addRateLimited(key);
+  }
+
+  #explain(key: string, causes: readonly CauseNote[]): void {
+    if (!this.#subject) return;
+    const { group, kind } = this.#subject;
+    const slash = key.indexOf('/');
+    const metadata = { ...(slash < 0 ? {} : { namespace: key.slice(0, slash) }), name: key.slice(slash + 1) };
+    this.#context.causes.replace(this.#options.name, subjectOf({ group, kind }, { metadata }), causes);
   }
 }
 

@@ -11,6 +11,7 @@ export { type Clock, systemClock } from '../base/clock.ts';
 export { type Log, silentLog } from '../base/log.ts';
 export { type Random, systemRandom } from '../base/random.ts';
 export { Backoff, type BackoffOptions } from './backoff.ts';
+export { type Cause, CauseLedger, type CauseNote, type CauseSubject, subjectOf } from './causes.ts';
 export { type ComponentContext, componentContext, type RunComponent } from './component.ts';
 export { type Controller, type ControllerOptions, createController, type ReconcileResult } from './controller.ts';
 export { type EventRecorderOptions, eventRecorder } from './event-recorder.ts';

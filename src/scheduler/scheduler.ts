@@ -24,6 +24,7 @@ import { controllerOf, type KubeObject } from '../apimachinery/meta.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { ObjectReference } from '../client/client.ts';
+import { subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { EventRecorder } from '../reconcile/events.ts';
 import { ClusterState, podInfoOf } from './cluster-state.ts';
@@ -60,6 +61,8 @@ export async function runScheduler(context: ComponentContext, options: Scheduler
   await context.informers.whenSynced(context.signal);
   await scheduler.run();
 }
+
+const reporter = 'kube-scheduler';
 
 class Scheduler {
   readonly #context: ComponentContext;
@@ -126,6 +129,7 @@ class Scheduler {
   #podChanged(pod: Pod, previous: Pod | undefined): void {
     const key = pod.metadata.uid ?? '';
     if (pod.spec.nodeName) {
+      if (previous && !previous.spec.nodeName) this.#context.causes.replace(reporter, subjectOf(pods, pod), []);
       this.#queue.remove(key);
       if (isPodTerminal(pod)) {
         this.#state.removePod(key);
@@ -154,6 +158,7 @@ class Scheduler {
     const key = pod.metadata.uid ?? '';
     this.#queue.remove(key);
     this.#state.removePod(key);
+    this.#context.causes.replace(reporter, subjectOf(pods, pod), []);
     if (pod.spec.nodeName) this.#queue.onEvent('PodRemoved');
   }
 
@@ -247,7 +252,13 @@ class Scheduler {
         ? { victims: undefined, message: '', keepsNomination: true }
         : preempt(pod, diagnosis, this.#state, profile, (candidate) => this.#isProtected(candidate));
     const message = diagnosisMessage({ ...diagnosis, preemption: outcome.message });
-    this.#queue.park(entry, rejectingPlugins(diagnosis));
+    const rejectedBy = rejectingPlugins(diagnosis);
+    this.#queue.park(entry, rejectedBy);
+    const tried = entry.attempts === 1 ? 'once' : `${entry.attempts} times`;
+    const plugins = [...rejectedBy].join(', ');
+    this.#context.causes.replace(reporter, subjectOf(pods, pod), [
+      { reason: 'Unschedulable', message: `${message} Tried ${tried}; waits for a change that ${plugins} would mind.` },
+    ]);
     this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', message);
     const keeps = !outcome.victims && outcome.keepsNomination;
     const nominatedNodeName = outcome.victims?.node.name ?? (keeps ? pod.status?.nominatedNodeName : undefined);

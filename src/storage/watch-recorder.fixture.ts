@@ -1,8 +1,8 @@
 /** A watcher for tests: writes down what it hears, and lets a test wait for it. */
 import type { Store, StoreEvent, WatchOptions } from './store.ts';
 
-export interface WatchRecord {
-  readonly events: readonly StoreEvent<string>[];
+export interface WatchRecord<V> {
+  readonly events: readonly StoreEvent<V>[];
   /** The revisions told, by the last event of each batch or by progress, in order. */
   readonly told: readonly number[];
   readonly error: Error | undefined;
@@ -12,8 +12,8 @@ export interface WatchRecord {
   close(): void;
 }
 
-export function recordWatch(store: Store<string>, options: WatchOptions): WatchRecord {
-  const events: StoreEvent<string>[] = [];
+export function recordWatch<V>(store: Store<V>, options: WatchOptions): WatchRecord<V> {
+  const events: StoreEvent<V>[] = [];
   const told: number[] = [];
   let failure: Error | undefined;
   const waiting = new Set<() => void>();

@@ -428,6 +428,7 @@ describe('Mutating webhooks', () => {
     const answers: readonly (readonly object[])[] = [
       [{ op: 'replace', path: '/metadata/namespace', value: 'kube-system' }],
       [{ op: 'add', path: '/metadata/resourceVersion', value: '1' }],
+      [{ op: 'add', path: '/metadata/resourceVersion', value: '1' }],
     ];
     let next = 0;
     await using server = await startWebhookServer((body, url) => patching(...answers[next++]!)(body, url));
@@ -438,6 +439,9 @@ describe('Mutating webhooks', () => {
     assert.deepEqual([moved.code, moved.message], [400, message]);
     const aged = await refusal(client.create(configMaps, configMap(namespace, 'aged')));
     assert.deepEqual([aged.code, aged.message], [500, 'resourceVersion should not be set on objects to be created']);
+    // Who only tries never comes to the store, which would mind.
+    const tried = await client.create(configMaps, configMap(namespace, 'tried'), { dryRun: true });
+    assert.equal(tried.metadata.name, 'tried');
     const there = await client.list(configMaps, { namespace: 'kube-system' });
     assert.ok(!there.items.some(({ metadata }) => metadata.name === 'moved'));
   });

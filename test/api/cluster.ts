@@ -40,6 +40,7 @@ export interface OpenClusterOptions {
   readonly log?: Log;
   /** What the server is to do beyond that. */
   readonly apiServer?: ControlPlaneOptions['apiServer'];
+  readonly controllerManager?: ControlPlaneOptions['controllerManager'];
 }
 
 export interface OpenCluster {
@@ -82,6 +83,7 @@ export async function openCluster(options: OpenClusterOptions = {}): Promise<Ope
     log,
     listen: [{ host: '127.0.0.1', port }],
     apiServer: options.apiServer,
+    controllerManager: options.controllerManager,
     serviceCidrs: ['10.96.0.0/16'],
     clusterCidrs: ['10.244.0.0/16'],
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),

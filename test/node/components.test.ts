@@ -119,6 +119,7 @@ describe('five components in processes of their own', { skip: missing ?? false }
       `--data-dir=${directory.store}`,
       `--advertise-address=${address}`,
       '--authorization-mode=Node,RBAC',
+      '--enable-bootstrap-token-auth',
       '--enable-admission-plugins=NodeRestriction',
       `--client-ca-file=${pki('ca.crt')}`,
       `--tls-cert-file=${pki('apiserver.crt')}`,
@@ -172,12 +173,25 @@ describe('five components in processes of their own', { skip: missing ?? false }
       );
   });
 
-  it('a kubelet adopts the Pod that runs and starts new ones', async () => {
+  it('a kubelet gets its certificates with a bootstrap token, adopts the Pod that runs and starts new ones', async () => {
+    const token = {
+      'token-id': 'abcdef',
+      'token-secret': '0123456789abcdef',
+      'usage-bootstrap-authentication': 'true',
+    };
+    const literals = Object.entries(token).map(([key, value]) => `--from-literal=${key}=${value}`);
+    const type = '--type=bootstrap.kubernetes.io/token';
+    kubectl('-n', 'kube-system', 'create', 'secret', 'generic', 'bootstrap-token-abcdef', type, ...literals);
+    const caPem = identities().authority.certificatePem;
+    const user = { token: `${token['token-id']}.${token['token-secret']}` };
+    const bootstrap = formatKubeconfig(kubeconfigOf({ name: 'c', server, caPem, user }));
     start(
       'kubelet',
       '--hostname-override=node-a',
       `--node-ip=${address}`,
-      `--kubeconfig=${kubeconfig('kubelet-node-a', 'system:node:node-a', ['system:nodes'])}`,
+      `--bootstrap-kubeconfig=${write('bootstrap.kubeconfig', bootstrap)}`,
+      `--kubeconfig=${join(folder, 'kubelet.kubeconfig')}`,
+      `--cert-dir=${join(folder, 'kubelet-pki')}`,
       `--root-dir=${directory.kubeletRoot}`,
       '--config',
       write(
@@ -189,8 +203,8 @@ describe('five components in processes of their own', { skip: missing ?? false }
           `podLogsDir: ${directory.podLogs}`,
           `cgroupRoot: /${directory.state.replace('/run/', '')}`,
           `authentication: {x509: {clientCAFile: ${pki('ca.crt')}}}`,
-          `tlsCertFile: ${pki('kubelet-server.crt')}`,
-          `tlsPrivateKeyFile: ${pki('kubelet-server.key')}`,
+          'rotateCertificates: true',
+          'serverTLSBootstrap: true',
           'clusterDNS: [10.96.0.10]',
           'clusterDomain: cluster.local',
           'failSwapOn: false',
@@ -200,7 +214,13 @@ describe('five components in processes of their own', { skip: missing ?? false }
     await eventually(() => kubectl('get', 'lease', '-n', 'kube-node-lease', 'node-a', '-o', 'name'), /node-a/);
     kubectl('create', 'deployment', 'web', '--image=busybox:1.36', '--', 'httpd', '-f', '-p', '8080');
     kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=60s');
-    assert.equal(kubectl('exec', 'kept', '--', 'echo', 'hello'), 'hello');
+    const requests = () =>
+      kubectl('get', 'csr', '--no-headers', '-o', 'custom-columns=U:.spec.username,S:.spec.signerName');
+    assert.match(requests(), /^system:bootstrap:abcdef +kubernetes.io\/kube-apiserver-client-kubelet$/m);
+    await eventually(requests, /^system:node:node-a +kubernetes.io\/kubelet-serving$/m);
+    assert.match(readFileSync(join(folder, 'kubelet.kubeconfig'), 'utf8'), /kubelet-pki\/kubelet-client-current.pem/);
+    // The API server believes no kubelet's certificate but the cluster's.
+    await eventually(() => kubectl('exec', 'kept', '--', 'echo', 'hello'), /^hello$/);
     assert.equal(kubectl('get', 'pod', 'kept', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
     assert.equal(run('curl', '-s', '-m', '5', 'http://127.0.0.1:10248/healthz'), 'ok');
   });

@@ -1,6 +1,6 @@
 /** The npm package, in the hands of somebody who has nothing but it: what it contains, a test with a control plane, the command. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -37,6 +37,17 @@ await client.create(cronJobs, { metadata: { name: 'x', namespace: 'default' }, s
 });
 await transport.close();
 void log;
+`;
+
+/** Prints which files of the package a start loads until it is ready. */
+const loading = `
+import { registerHooks } from 'node:module';
+const files = [];
+registerHooks({ load: (url, context, next) => (files.push(url), next(url, context)) });
+const { startControlPlane } = await import('coracle/testing');
+const cluster = await startControlPlane();
+console.log(JSON.stringify(files.filter((url) => url.startsWith('file:'))));
+await cluster.stop();
 `;
 
 /** Compiled as for the oldest Node.js, which has no \`await using\`. */
@@ -95,6 +106,16 @@ describe('the npm package', () => {
       assert.equal(status, 0);
     });
 
+  it('starts from a dozen files', () => {
+    const { stdout, stderr } = installed.run(process.execPath, ['--input-type=module', '-e', loading]);
+    const files = JSON.parse(stdout || '[]') as string[];
+    assert.ok(files.length > 0, stderr);
+    // Where the machine is slow, what starts in the background has begun too.
+    const background = files.findIndex((url) => /\/chunks\/(scheduler|background)\.js$/.test(url));
+    const awaited = background < 0 ? files : files.slice(0, background);
+    assert.ok(awaited.length <= 12, awaited.join('\n'));
+  });
+
   it('can be required', () => {
     const words = ['-e', "console.log(typeof require('coracle/testing').startControlPlane)"];
     const { stdout, stderr } = installed.run(process.execPath, ['--input-type=commonjs', ...words]);
@@ -126,6 +147,18 @@ describe('the npm package', () => {
       cluster.kubectl('create', 'deployment', 'web', '--image=web');
       cluster.kubectl('wait', '--for=condition=Available', 'deployment/web', '--timeout=20s');
       assert.equal(cluster.coracle('down').status, 0);
+    } finally {
+      cluster.remove();
+    }
+  });
+
+  it('says so where the optional store is missing', async () => {
+    rmSync(join(installed.folder, 'node_modules/lmdb'), { recursive: true });
+    const cluster = await TestCluster.create(join(installed.folder, 'node_modules/.bin/coracle'));
+    try {
+      const { status, stderr } = cluster.up();
+      assert.equal(status, 1);
+      assert.match(stderr, /storage is unavailable: the npm package lmdb, an optional dependency, is not installed/);
     } finally {
       cluster.remove();
     }

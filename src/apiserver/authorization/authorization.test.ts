@@ -18,7 +18,7 @@ import { FakeCluster } from '../../testing/fake-cluster.ts';
 import { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { UserInfo } from '../request.ts';
 import { pathAccess, type ResourceAccess, resourceAccess } from './access.ts';
-import { type AuthorizationMode, chainOf, createAuthorization, unionAuthorizer } from './authorization.ts';
+import { type BuiltInMode, chainOf, createAuthorization, unionAuthorizer } from './authorization.ts';
 import type { Authorizer } from './authorizer.ts';
 import { forbiddenError } from './forbidden.ts';
 import { alwaysAllow } from './static-authorizers.ts';
@@ -42,7 +42,7 @@ function clusterBinding(
   return { metadata: { name }, roleRef: { kind: 'ClusterRole', name: roleName }, subjects: [subject] };
 }
 
-function authorizationOf(cluster: FakeCluster, ...modes: Exclude<AuthorizationMode, 'Webhook'>[]) {
+function authorizationOf(cluster: FakeCluster, ...modes: BuiltInMode[]) {
   const chain = chainOf(modes);
   return createAuthorization({ chain: () => chain, informers: cluster.informers });
 }
@@ -497,7 +497,7 @@ describe('Union of authorizers', () => {
 
   it('AlwaysDeny refuses and AlwaysAllow allows', async () => {
     const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });
-    const decide = async (...modes: Exclude<AuthorizationMode, 'Webhook'>[]) =>
+    const decide = async (...modes: BuiltInMode[]) =>
       (await authorizationOf(new FakeCluster(), ...modes).authorizer.authorize(attributes)).decision;
     assert.equal(await decide('AlwaysAllow'), 'allow');
     assert.equal(await decide('AlwaysDeny'), 'no-opinion');

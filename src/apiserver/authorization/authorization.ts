@@ -17,12 +17,19 @@ import { alwaysAllow, alwaysDeny, privilegedGroup } from './static-authorizers.t
 import { joinUserRules, type RuleSource } from './user-rules.ts';
 
 /** Values of `--authorization-mode` that are known. */
-export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC', 'Webhook'] as const;
+export const authorizationModes = ['ABAC', 'AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC', 'Webhook'] as const;
 export type AuthorizationMode = (typeof authorizationModes)[number];
+/** Those that need no more than their name. */
+export type BuiltInMode = Exclude<AuthorizationMode, 'ABAC' | 'Webhook'>;
+
+export function isBuiltInMode(mode: string): mode is BuiltInMode {
+  return mode !== 'ABAC' && mode !== 'Webhook' && (authorizationModes as readonly string[]).includes(mode);
+}
 
 /** One link of the chain. */
 export type ChainedAuthorizer =
-  | { readonly type: Exclude<AuthorizationMode, 'Webhook'>; readonly name: string }
+  | { readonly type: BuiltInMode; readonly name: string }
+  | { readonly type: 'ABAC'; readonly name: string; readonly authorizer: Authorizer & RuleSource }
   | { readonly type: 'Webhook'; readonly name: string; readonly authorizer: Authorizer };
 
 export interface Authorization {
@@ -41,23 +48,24 @@ export interface AuthorizationOptions {
   readonly decisions?: IdentityStatistics['decisions'] | undefined;
 }
 
-/** The chain that a list of modes asks for; a webhook needs more than its name. */
-export function chainOf(modes: readonly Exclude<AuthorizationMode, 'Webhook'>[]): readonly ChainedAuthorizer[] {
+/** The chain that a list of modes asks for; a webhook and `ABAC` need more than their names. */
+export function chainOf(modes: readonly BuiltInMode[]): readonly ChainedAuthorizer[] {
   return modes.map((type) => ({ type, name: type.toLowerCase() }));
 }
 
 export function createAuthorization({ chain, informers, decisions }: AuthorizationOptions): Authorization {
   const ruleResolver = new RuleResolver(informers);
   const made = new Map<AuthorizationMode, Authorizer & RuleSource>();
-  const ownAuthorizer = (type: Exclude<AuthorizationMode, 'Webhook'>) => {
+  const ownAuthorizer = (type: BuiltInMode) => {
     const authorizer = made.get(type) ?? modeAuthorizer(type, informers, ruleResolver);
     made.set(type, authorizer);
     return authorizer;
   };
   const join = (links: readonly ChainedAuthorizer[]) => {
-    const members = links.map((link) =>
-      link.type === 'Webhook' ? { ...link.authorizer, ...unlistedRules } : ownAuthorizer(link.type),
-    );
+    const members = links.map((link) => {
+      if (link.type === 'ABAC') return link.authorizer;
+      return link.type === 'Webhook' ? { ...link.authorizer, ...unlistedRules } : ownAuthorizer(link.type);
+    });
     const counted = members.map((member, i) => countedAuthorizer(member, links[i]!, decisions));
     return { links, union: unionAuthorizer([privilegedGroup, ...counted]), rules: joinUserRules(members) };
   };
@@ -138,11 +146,7 @@ const unlistedRules: RuleSource = {
   }),
 };
 
-function modeAuthorizer(
-  mode: Exclude<AuthorizationMode, 'Webhook'>,
-  informers: InformerSet,
-  resolver: RuleResolver,
-): Authorizer & RuleSource {
+function modeAuthorizer(mode: BuiltInMode, informers: InformerSet, resolver: RuleResolver): Authorizer & RuleSource {
   switch (mode) {
     case 'AlwaysAllow':
       return alwaysAllow;

@@ -7,6 +7,12 @@ import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 
 export interface RbacObjects {
   readonly clusterRoles: readonly ClusterRole[];
+  /** What exists only with all of its gates on, which are off unless somebody says otherwise. */
+  readonly gated: readonly {
+    readonly gates: readonly string[];
+    readonly clusterRole: ClusterRole;
+    readonly clusterRoleBinding: ClusterRoleBinding;
+  }[];
   readonly clusterRoleBindings: readonly ClusterRoleBinding[];
   readonly roles: readonly Role[];
   readonly roleBindings: readonly RoleBinding[];

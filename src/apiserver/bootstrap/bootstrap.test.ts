@@ -34,6 +34,18 @@ function setUp(options: Partial<BootstrapOptions> = {}, cluster = new FakeCluste
 }
 
 describe('A new cluster', () => {
+  it('has the roles of a gate that is on', async () => {
+    const { cluster, start, stop } = setUp({ featureGates: { StorageVersionMigrator: true, StorageVersionAPI: true } });
+    await start().ready;
+    stop();
+    const name = 'system:controller:storage-version-migrator-controller';
+    assert.equal(cluster.get(clusterRoles, name)?.rules?.length, 4);
+    assert.deepEqual(cluster.get(clusterRoleBindings, name)?.subjects, [
+      { kind: 'ServiceAccount', name: 'storage-version-migrator-controller', namespace: 'kube-system' },
+    ]);
+    assert.equal(cluster.all(clusterRoles).length, 70, 'a role of two gates asks for both');
+  });
+
   it("has upstream's objects", async () => {
     const { cluster, start, stop } = setUp();
     const { ready, settled } = start();

@@ -16,7 +16,7 @@ import {
   type KubernetesServiceOptions,
   leaveKubernetesService,
 } from './kubernetes-service.ts';
-import { ensureRbac } from './rbac.ts';
+import { ensureRbac, type FeatureGates } from './rbac.ts';
 import {
   type ClientTrust,
   ensureClientTrust,
@@ -36,6 +36,8 @@ export interface BootstrapOptions {
   readonly signal: AbortSignal;
   readonly service: KubernetesServiceOptions;
   readonly serviceCidrs: readonly string[];
+  /** Those that were given; some bring roles with them. */
+  readonly featureGates?: FeatureGates | undefined;
   /** Asked when it is written: an authority may be made for it. */
   readonly trust?: (() => ClientTrust) | undefined;
   /** How long what is not needed for `ready` waits after it, so that clients who waited are served first. Default: not at all. */
@@ -69,7 +71,7 @@ export function startBootstrap(options: BootstrapOptions): Bootstrap {
   return { ready, settled, leave: () => leaveKubernetesService(options.client, options.service) };
 }
 
-async function prepare({ client, clock, signal, log }: BootstrapOptions): Promise<void> {
+async function prepare({ client, clock, signal, log, featureGates }: BootstrapOptions): Promise<void> {
   const { namespaces, priorityClasses } = systemObjects();
   const rbac = rbacObjects();
   const patience = { clock, signal, forMs: readyTimeoutMs };
@@ -80,7 +82,7 @@ async function prepare({ client, clock, signal, log }: BootstrapOptions): Promis
   // Roles live in namespaces, so those come first.
   await untilDone(() => ensureNamespaces(client, namespaces), telling('namespaces'));
   await Promise.all([
-    untilDone(() => ensureRbac(client, rbac), telling('RBAC roles')),
+    untilDone(() => ensureRbac(client, rbac, featureGates), telling('RBAC roles')),
     untilDone(() => ensurePriorityClasses(client, priorityClasses), telling('priority classes')),
   ]);
 }

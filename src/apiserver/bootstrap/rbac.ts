@@ -27,13 +27,19 @@ import { createOnce, ensureObjects } from './ensure.ts';
 
 const autoupdate = 'rbac.authorization.kubernetes.io/autoupdate';
 
-export async function ensureRbac(client: Client, objects: RbacObjects): Promise<void> {
+export type FeatureGates = Readonly<Record<string, boolean>>;
+
+/** `gates`: as given. */
+export async function ensureRbac(client: Client, objects: RbacObjects, gates: FeatureGates = {}): Promise<void> {
+  const added = objects.gated.filter((one) => one.gates.every((gate) => gates[gate] === true));
+  const allRoles = [...objects.clusterRoles, ...added.map(({ clusterRole }) => clusterRole)];
+  const allBindings = [...objects.clusterRoleBindings, ...added.map((one) => one.clusterRoleBinding)];
   await Promise.all([
-    ensureObjects<ClusterRole>(client, clusterRoles, withAggregatedRules(objects.clusterRoles), {
+    ensureObjects<ClusterRole>(client, clusterRoles, withAggregatedRules(allRoles), {
       update: updatedRole,
     }),
     ensureObjects<Role>(client, roles, objects.roles, { update: updatedRole }),
-    ensureBindings<ClusterRoleBinding>(client, clusterRoleBindings, objects.clusterRoleBindings),
+    ensureBindings<ClusterRoleBinding>(client, clusterRoleBindings, allBindings),
     ensureBindings<RoleBinding>(client, roleBindings, objects.roleBindings),
   ]);
 }

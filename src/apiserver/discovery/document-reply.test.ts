@@ -27,12 +27,29 @@ function get(path: string, headers: ApiRequest['headers'] = {}): ApiRequest {
 
 describe('kept documents', () => {
   it('come whole the first time and as 304 to those who have them', () => {
-    const first = discoveryReply(get('/apis'), discovery);
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    const first = discoveryReply(get('/apis', { accept }), discovery);
     assert.equal(first?.status, 200);
     assert.equal(first.headers.vary, 'Accept');
-    const again = discoveryReply(get('/apis', { 'if-none-match': `"other", ${first.headers.etag}` }), discovery);
+    const again = discoveryReply(
+      get('/apis', { accept, 'if-none-match': `"other", ${first.headers.etag}` }),
+      discovery,
+    );
     assert.equal(again?.status, 304);
     assert.deepEqual(again.body, { kind: 'none' });
+  });
+
+  it('are always told anew in the forms of discovery that are older than ETags', () => {
+    assert.deepEqual(discoveryReply(get('/apis'), discovery)?.headers, { 'content-type': 'application/json' });
+  });
+
+  it('are refused to those who read none of their forms', () => {
+    const reply = openApiReply(get('/openapi/v2', { accept: 'text/html' }), openApi, nowMs);
+    assert.deepEqual(reply, { status: 406, headers: { vary: 'Accept' }, body: { kind: 'none' } });
+    for (const accept of ['', 'text/html, */*', 'application/json']) {
+      const { status, headers } = openApiReply(get('/openapi/v2', { accept }), openApi, nowMs)!;
+      assert.deepEqual([status, headers['content-type']], [200, 'application/json'], accept);
+    }
   });
 
   it('are found with and without a slash at the end', () => {

@@ -1,9 +1,9 @@
 /**
- * Answers made of documents that the server keeps encoded: discovery and OpenAPI. They carry an ETag, so a client that has the
- * document already is told so in a few bytes.
+ * Answers made of documents that the server keeps encoded: discovery and OpenAPI. All but the old forms of discovery carry an ETag, so a
+ * client that has the document already is told so in a few bytes.
  */
 
-import type { OpenApi } from '../openapi/openapi.ts';
+import { formOfV2, type OpenApi } from '../openapi/openapi.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import type { Discovery } from './discovery.ts';
 
@@ -18,15 +18,20 @@ export interface KeptDocument {
 export function discoveryReply(request: ApiRequest, discovery: Discovery): ApiResponse | undefined {
   const document = discovery.document(withoutSlash(request.path), request.headers.accept);
   if (!document) return undefined;
-  // As upstream, which lets caches between keep the aggregated form alone.
-  const kept = document.contentType.includes(';as=') ? { 'cache-control': 'public' } : {};
-  return documentReply(request, document, kept);
+  // As upstream, which lets clients and caches between keep the aggregated form alone.
+  if (document.contentType.includes(';as=')) return documentReply(request, document, { 'cache-control': 'public' });
+  const { body, contentType } = document;
+  return { status: 200, headers: { 'content-type': contentType }, body: { kind: 'bytes', chunks: [body] } };
 }
 
 /** The answer to `GET /openapi/...`; undefined when there is nothing at the path. `nowMs` dates what may be kept for good. */
 export function openApiReply(request: ApiRequest, openApi: OpenApi, nowMs: number): ApiResponse | undefined {
   const path = withoutSlash(request.path);
-  const document = openApi.document(path, request.headers.accept);
+  const { accept } = request.headers;
+  if (path === '/openapi/v2' && formOfV2(accept) === undefined) {
+    return { status: 406, headers: { vary: 'Accept' }, body: { kind: 'none' } };
+  }
+  const document = openApi.document(path, accept);
   if (!document) return undefined;
   const asked = request.query.get('hash');
   if (asked === null || !path.startsWith('/openapi/v3/')) return documentReply(request, document);

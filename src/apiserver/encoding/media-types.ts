@@ -37,9 +37,26 @@ const inputFormats: Readonly<Record<string, InputFormat>> = {
 /** The form of a request's body; JSON when the client does not say. Throws 415. */
 export function inputFormat(contentType: string | undefined): InputFormat {
   if (contentType === undefined || contentType === '') return 'json';
-  const format = inputFormats[mediaTypeOf(contentType)];
+  const format = isWellFormed(contentType) ? inputFormats[mediaTypeOf(contentType)] : undefined;
   if (!format) throw unsupportedMediaType(Object.keys(inputFormats));
   return format;
+}
+
+const token = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const parameter = new RegExp(`^\\s*;\\s*(${token})\\s*=\\s*(?:${token}|"(?:[^"\\\\]|\\\\.)*")`);
+
+/** Parameters may follow, each once, and a semicolon may end them; what else follows makes the whole worthless. */
+function isWellFormed(contentType: string): boolean {
+  const semicolon = contentType.indexOf(';');
+  let rest = semicolon < 0 ? '' : contentType.slice(semicolon);
+  const names = new Set<string>();
+  for (let found = parameter.exec(rest); found; found = parameter.exec(rest)) {
+    const name = found[1]!.toLowerCase();
+    if (names.has(name)) return false;
+    names.add(name);
+    rest = rest.slice(found[0].length);
+  }
+  return /^\s*;?\s*$/.test(rest);
 }
 
 /** `application/json; charset=utf-8` is `application/json`. */

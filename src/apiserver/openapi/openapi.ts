@@ -75,7 +75,7 @@ export class OpenApi {
    * the Accept header lists the first known one is given, JSON when it lists none.
    */
   document(path: string, accept: string | undefined): OpenApiDocument | undefined {
-    if (path === '/openapi/v2') return wantsProtobuf(accept) ? this.v2Protobuf() : this.v2();
+    if (path === '/openapi/v2') return formOfV2(accept) === 'protobuf' ? this.v2Protobuf() : this.v2();
     if (path === '/openapi/v3') return this.v3Index();
     return path.startsWith('/openapi/v3/') ? this.v3(path.slice('/openapi/v3/'.length)) : undefined;
   }
@@ -206,13 +206,14 @@ function references(resource: DocumentedResource, dialect: Dialect): ResourceRef
   };
 }
 
-function wantsProtobuf(accept: string | undefined): boolean {
-  for (const clause of (accept ?? '').split(',')) {
+/** The first of the forms that the header lists; undefined when it lists none of ours. */
+export function formOfV2(accept: string | undefined): 'json' | 'protobuf' | undefined {
+  for (const clause of (accept || '*/*').split(',')) {
     const mediaType = clause.split(';')[0]!.trim();
-    if (protobufV2.test(mediaType)) return true;
-    if (mediaType === 'application/json' || mediaType === '*/*' || mediaType === 'application/*') return false;
+    if (protobufV2.test(mediaType)) return 'protobuf';
+    if (mediaType === 'application/json' || mediaType === '*/*' || mediaType === 'application/*') return 'json';
   }
-  return false;
+  return undefined;
 }
 
 function jsonDocument(value: Json): OpenApiDocument {

@@ -66,7 +66,8 @@ export async function createObject(
     await environment.admission().admit(attributes);
     // A webhook may have changed anything. The client was authorised for this namespace and no other.
     settleNamespace(object.metadata, kind, info.namespace);
-    refuseVersion(object.metadata);
+    // It is the store that would refuse it, and a dry run never comes there.
+    if (!options.dryRun) refuseVersion(object.metadata);
     kind.behaviour.defaults?.(object);
   }
   if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options);

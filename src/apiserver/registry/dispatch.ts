@@ -27,6 +27,10 @@ const verbs: Readonly<Record<string, OperationHandler>> = {
   deletecollection: onFirstCall(async () => (await import('./delete-collection.ts')).deleteCollection),
 };
 
+/** Read-only, and of every resource that is stored; a subresource of ours (ADR 7), which no discovery lists. */
+const historyPart = 'history';
+const history = onFirstCall(async () => (await import('./history.ts')).history);
+
 /** Subresources that are the object itself under other rules of update. */
 const updatedParts: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'ephemeralcontainers', 'resize']);
 
@@ -74,6 +78,7 @@ export function handlerKey({ group, version, resource, subresource }: RequestInf
 
 function registryVerb({ subresource, verb }: RequestInfo): OperationHandler | undefined {
   if (subresource === '') return verbs[verb];
+  if (subresource === historyPart) return verb === 'get' ? history : undefined;
   if (!updatedParts.has(subresource)) return undefined;
   return verb === 'get' || verb === 'update' || verb === 'patch' ? verbs[verb] : undefined;
 }
@@ -82,7 +87,7 @@ function registryVerb({ subresource, verb }: RequestInfo): OperationHandler | un
 function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedResource): void {
   const { row } = resource;
   const missing = () => genericServerResponse({ code: 404, method: request.method });
-  if (info.subresource !== '') {
+  if (info.subresource !== '' && !isHistory(info, resource)) {
     const subresource = subresourceOf(resource, info.subresource);
     if (!subresource) throw resource.custom ? notFound(row, info.name) : missing();
     if (!subresource.verbs.includes(info.verb)) {
@@ -98,6 +103,10 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   if (info.name === '' && (info.verb === 'update' || info.verb === 'patch')) throw refusedMethod(request);
   if (info.subresource !== '' || row.verbs.includes(info.verb)) return;
   throw info.verb === 'watch' && row.verbs.includes('list') ? methodNotSupported(row, 'watch') : refusedMethod(request);
+}
+
+function isHistory({ subresource, verb }: RequestInfo, { stored }: ServedResource): boolean {
+  return subresource === historyPart && verb === 'get' && stored !== undefined;
 }
 
 function refusedMethod(request: ApiRequest): Error {

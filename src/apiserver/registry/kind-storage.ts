@@ -9,6 +9,7 @@ import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { SourceStore } from '../watch-cache/source.ts';
+import type { KeyHistory } from './history.ts';
 
 export type WriteResult =
   | { readonly ok: true; readonly entry: CacheEntry }
@@ -38,6 +39,8 @@ export interface KindStorage {
   readPage(
     page: PageRequest,
   ): Promise<{ readonly entries: CacheEntry[]; readonly more: boolean; readonly count: number }>;
+  /** The newest `limit` changes of one object, whether it still exists or not, in rising order. */
+  history(key: string, limit: number): Promise<ObjectHistory>;
   create(key: string, object: KubeObject): Promise<WriteResult>;
   replace(key: string, object: KubeObject, expectedRevision: number): Promise<WriteResult>;
   /** `entry` is the last state, at the revision of its removal. */
@@ -45,6 +48,24 @@ export interface KindStorage {
     key: string,
     expectedRevision: number,
   ): Promise<{ readonly ok: boolean; readonly revision: number; readonly current: CacheEntry | undefined }>;
+}
+
+export interface PastVersion {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly revision: number;
+  /** Undefined: the store does not know. */
+  readonly writtenAtMs: number | undefined;
+  /** Of a removal: what was removed. */
+  readonly entry: CacheEntry;
+}
+
+export interface ObjectHistory {
+  readonly sinceRevision: number;
+  /** Whether there were changes before the first item that nobody remembers. */
+  readonly earlierForgotten: boolean;
+  /** Changes before the first item that are remembered. */
+  readonly skipped: number;
+  readonly items: readonly PastVersion[];
 }
 
 export interface KindStorageOptions<V> {
@@ -105,6 +126,10 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       const { entries, more, count } = await store.range(page);
       return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };
     },
+    async history(key, limit) {
+      const { keyHistory } = await import('./history.ts');
+      return pastOf(await keyHistory(store, key, limit), { limit, store, cache });
+    },
     create: (key, object) => write(key, object, 0),
     replace: write,
     async remove(key, expected) {
@@ -113,6 +138,28 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       return { ok: false, revision: 0, current: result.current && cache.entryOf(result.current) };
     },
   };
+}
+
+function pastOf<V>(
+  { sinceRevision, base, events, skipped }: KeyHistory<V>,
+  { limit, store, cache }: { readonly limit: number } & Pick<KindStorageOptions<V>, 'store' | 'cache'>,
+): ObjectHistory {
+  const writtenAtMs = (revision: number) => store.history?.timeOf(revision);
+  const items = events.flatMap(({ type, key, revision, value, previous }): PastVersion[] => {
+    const at = { revision, writtenAtMs: writtenAtMs(revision) };
+    if (type === 'remove') return previous ? [{ ...at, type: 'DELETED', entry: cache.entryOf(previous) }] : [];
+    const createRevision = previous?.createRevision ?? revision;
+    const entry = cache.entryOf({ key, value: value as V, revision, createRevision });
+    return [{ ...at, type: previous ? 'MODIFIED' : 'ADDED', entry }];
+  });
+  const earlierForgotten = base !== undefined && base.revision !== base.createRevision;
+  const told = { sinceRevision, earlierForgotten };
+  if (!base) return { ...told, skipped, items };
+  if (items.length >= limit) return { ...told, skipped: skipped + 1, items };
+  const { revision } = base;
+  const type = earlierForgotten ? 'MODIFIED' : 'ADDED';
+  const first: PastVersion = { type, revision, writtenAtMs: writtenAtMs(revision), entry: cache.entryOf(base) };
+  return { ...told, skipped, items: [first, ...items] };
 }
 
 /** What is stored: the resourceVersion is the entry's revision and never part of the value. */

@@ -299,3 +299,33 @@ function describeNamespaces(client: () => Client): void {
     await assert.rejects(client().get(namespaces, ref), isNotFound);
   });
 }
+
+test('an update that names a version loses to one that comes in between, however late it comes', async () => {
+  let between: (() => Promise<unknown>) | undefined;
+  const opened = await openServerWithDefault({
+    hooks: () =>
+      new Map([
+        [
+          'configmaps',
+          {
+            async beginUpdate() {
+              const write = between;
+              between = undefined;
+              await write?.();
+              return undefined;
+            },
+          },
+        ],
+      ]),
+  });
+  try {
+    const { client } = opened;
+    const { metadata } = await client.create(configMaps, configMap('contended'));
+    between = () => client.update(configMaps, { metadata, data: { from: 'the quicker one' } });
+    await assert.rejects(client.update(configMaps, { metadata, data: { from: 'the slower one' } }), { code: 409 });
+    const { data } = await client.get(configMaps, { namespace: 'default', name: 'contended' });
+    assert.deepEqual(data, { from: 'the quicker one' });
+  } finally {
+    await opened.close();
+  }
+});

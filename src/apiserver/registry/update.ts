@@ -37,12 +37,15 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
   // The draft is used up by the first attempt; only a second one needs another copy.
   let fresh: Draft<KubeObject> | undefined = object;
-  const spare = object.metadata.resourceVersion ? undefined : copyObject(object as KubeObject);
+  const { resourceVersion } = object.metadata;
+  const spare = resourceVersion ? undefined : copyObject(object as KubeObject);
   const { written, created } = await updateObject(operation, options, {
     create: mayCreate ? () => object : undefined,
     make() {
       const next = fresh ?? copyObject(spare ?? (object as KubeObject));
       fresh = undefined;
+      // The first attempt takes it away: without it a second would overwrite what came between.
+      if (resourceVersion) next.metadata.resourceVersion = resourceVersion;
       return next;
     },
   });

@@ -79,6 +79,8 @@ export function parseWriteOptions(
 /** What is wrong with the name of a field manager. */
 export function fieldManagerErrors(manager: string, at: FieldPath = path('fieldManager')): FieldError[] {
   const errors: FieldError[] = [];
+  // Most are plain ASCII, and tables of Unicode take long to load.
+  if (/^[ -~]*$/.test(manager) && manager.length <= longestFieldManager) return errors;
   if (Buffer.byteLength(manager) > longestFieldManager) errors.push(tooLong(at, longestFieldManager));
   let position = 0;
   for (const character of manager) {

@@ -2,7 +2,10 @@
 import type { Store } from '../../storage/store.ts';
 import type { StoreFeed } from './store-feed.ts';
 
-export type SourceStore<V> = Pick<Store<V>, 'revision' | 'currentRevision' | 'range' | 'put' | 'remove' | 'watch'>;
+export type SourceStore<V> = Pick<
+  Store<V>,
+  'revision' | 'currentRevision' | 'compactedRevision' | 'history' | 'range' | 'put' | 'remove' | 'watch'
+>;
 export type SourceFeed<V> = Pick<StoreFeed<V>, 'revision' | 'attach' | 'detach' | 'reach'>;
 
 export interface Source<V> {

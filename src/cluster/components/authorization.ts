@@ -8,9 +8,9 @@ import { aggregate, quote } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { parseDuration } from '../../apimachinery/time.ts';
 import {
-  type AuthorizationMode,
   authorizationModes,
   type ChainedAuthorizer,
+  isBuiltInMode,
 } from '../../apiserver/authorization/authorization.ts';
 import {
   type AuthorizationConfiguration,
@@ -32,7 +32,11 @@ import { kubeconfigOptions } from './connection.ts';
 import { contentHash, followFile } from './followed-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 
-type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'> & { readonly statistics: IdentityStatistics };
+type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'> & {
+  readonly statistics: IdentityStatistics;
+  /** Of `--authorization-policy-file`. */
+  readonly policyFile?: string | undefined;
+};
 
 export interface FollowedChain {
   /** As it is now. */
@@ -65,7 +69,8 @@ export function configurationFromFlags(given: GivenFlags): AuthorizationConfigur
     return undefined;
   }
   const modes = asked.length === 0 ? ['AlwaysAllow'] : asked;
-  const problem = modesProblem(modes, configFile ?? '');
+  const policyFile = given.text('authorization-policy-file');
+  const problem = modesProblem(modes, { webhookFile: configFile ?? '', policyFile });
   if (problem !== undefined) throw new FlagError(problem);
   const isCached = (text = '') => (parseDuration(text) ?? 0) !== 0;
   const webhook: WebhookConfiguration = {
@@ -85,12 +90,19 @@ export function configurationFromFlags(given: GivenFlags): AuthorizationConfigur
   };
 }
 
-function modesProblem(modes: readonly string[], webhookFile: string): string | undefined {
+interface ModeFiles {
+  readonly webhookFile: string;
+  readonly policyFile: string;
+}
+
+function modesProblem(modes: readonly string[], { webhookFile, policyFile }: ModeFiles): string | undefined {
   const unknown = modes.find((mode) => !(authorizationModes as readonly string[]).includes(mode));
-  if (unknown === 'ABAC') return "authorization-mode ABAC's authorization policy file not passed";
   if (unknown !== undefined) return `authorization-mode ${quote(unknown)} is not a valid mode`;
+  const asksPolicies = modes.includes('ABAC');
+  if (asksPolicies && policyFile === '') return "authorization-mode ABAC's authorization policy file not passed";
   const asksWebhook = modes.includes('Webhook');
   if (asksWebhook && webhookFile === '') return "authorization-mode Webhook's authorization config file not passed";
+  if (!asksPolicies && policyFile !== '') return 'cannot specify --authorization-policy-file without mode ABAC';
   if (!asksWebhook && webhookFile !== '')
     return 'cannot specify --authorization-webhook-config-file without mode Webhook';
   return new Set(modes).size < modes.length
@@ -185,11 +197,8 @@ async function link(
   at: string,
   parts: Parts & { readonly closers: (() => void)[] },
 ): Promise<ChainedAuthorizer> {
-  if (type !== 'Webhook') {
-    if (!(authorizationModes as readonly string[]).includes(type))
-      throw new CommandError(`${at}: authorizers of type ${type} are not built.`, 'Use RBAC or Webhook.');
-    return { type: type as Exclude<AuthorizationMode, 'Webhook'>, name };
-  }
+  if (isBuiltInMode(type)) return { type, name };
+  if (type === 'ABAC') return { type, name, authorizer: await abacFrom(parts) };
   const settings = { ...webhookDefaults, ...webhook };
   const { connectionInfo, matchConditions = [] } = settings;
   if (connectionInfo?.type !== 'KubeConfigFile' || !connectionInfo.kubeConfigFile)
@@ -211,5 +220,18 @@ async function link(
     failurePolicy: settings.failurePolicy === 'Deny' ? 'Deny' : 'NoOpinion',
     conditions: compileMatchConditions(matchConditions, fieldPath('matchConditions')).conditions,
   });
-  return { type, name, authorizer };
+  return { type: 'Webhook', name, authorizer };
+}
+
+/** Read once: to change it is to start anew. */
+async function abacFrom({ policyFile = '', log }: Parts) {
+  const { abacAuthorizer, parseAbacPolicies } = await import('../../apiserver/authorization/abac-authorizer.ts');
+  const text = readConfigurationText(policyFile, '--authorization-policy-file');
+  try {
+    const { policies, someUnversioned } = parseAbacPolicies(policyFile, text);
+    if (someUnversioned) log.warn('the policy file contains unversioned rules', { path: policyFile });
+    return abacAuthorizer(policies);
+  } catch (error) {
+    throw new CommandError(messageOf(error), 'Correct the line.');
+  }
 }

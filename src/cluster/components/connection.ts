@@ -22,6 +22,8 @@ export interface ConnectionFlags {
 export interface Connection extends AsyncDisposable {
   readonly client: Client;
   readonly options: HttpTransportOptions;
+  /** Shows another certificate from the next connection on. */
+  showCertificate(certificate: { readonly certificatePem: string; readonly keyPem: string }): void;
 }
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -52,8 +54,7 @@ export async function connect(
     everyMs: lookEveryMs,
   });
   return {
-    client: createClient(transport),
-    options,
+    ...connectionOver(transport, options),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await following;
@@ -63,8 +64,16 @@ export async function connect(
 }
 
 export function connectionOf(options: HttpTransportOptions): Connection {
-  const transport: HttpTransport = createHttpTransport(options);
-  return { client: createClient(transport), options, [Symbol.asyncDispose]: () => transport.close() };
+  return connectionOver(createHttpTransport(options), options);
+}
+
+function connectionOver(transport: HttpTransport, options: HttpTransportOptions): Connection {
+  return {
+    client: createClient(transport),
+    options,
+    showCertificate: ({ certificatePem: cert, keyPem: key }) => transport.replaceTls({ ...options.tls, cert, key }),
+    [Symbol.asyncDispose]: () => transport.close(),
+  };
 }
 
 /** The server that a kubeconfig names, and how to prove who one is there. Throws `CommandError`, naming the flag. */

@@ -254,11 +254,33 @@ test('a changed file of identity providers takes over once they are found', asyn
   close();
 });
 
+test('policies of a file, a line each, let in whom they are about', async () => {
+  const policy = { apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy' };
+  const reader = { ...policy, spec: { user: 'alice', namespace: '*', resource: 'namespaces', readonly: true } };
+  const policies = file('policies.jsonl', `# readers\n${JSON.stringify(reader)}\n`);
+  const tokens = file('abac-tokens.csv', 'm,mallory,1\na,alice,2\n');
+  const mode = ['--authorization-mode=Node,ABAC', `--authorization-policy-file=${policies}`];
+  await using server = await serve(...mode, `--token-auth-file=${tokens}`);
+  assert.ok(await server.call('a', '/api/v1/namespaces'));
+  await assert.rejects(server.call('m', '/api/v1/namespaces'), {
+    code: 403,
+    message:
+      'namespaces is forbidden: User "mallory" cannot list resource "namespaces" in API group "" at the cluster scope: No policy matched.',
+  });
+  const wrong = file('wrong.jsonl', '{"user":');
+  await assert.rejects(
+    serve('--authorization-mode=ABAC', `--authorization-policy-file=${wrong}`),
+    /error reading policy file .*wrong\.jsonl, line 1: \{"user":: /,
+  );
+});
+
 test('flags that contradict one another are refused', async () => {
   const refusals: readonly (readonly [readonly string[], RegExp])[] = [
     [['--oidc-client-id=x'], /oidc-issuer-url and oidc-client-id must be specified together/],
     [['--authorization-mode=Magic'], /authorization-mode "Magic" is not a valid mode/],
     [['--authorization-mode=RBAC,RBAC'], /has mode specified more than once/],
+    [['--authorization-mode=ABAC'], /authorization-mode ABAC's authorization policy file not passed/],
+    [['--authorization-policy-file=/x'], /cannot specify --authorization-policy-file without mode ABAC/],
     [['--authorization-mode=Webhook'], /authorization-mode Webhook's authorization config file not passed/],
     [
       ['--authorization-webhook-config-file=/x'],

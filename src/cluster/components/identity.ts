@@ -3,7 +3,7 @@
  * identity providers and webhooks, is loaded by those alone.
  */
 import type { AnonymousAccess } from '../../apiserver/authentication/authentication.ts';
-import { type AuthorizationMode, authorizationModes, chainOf } from '../../apiserver/authorization/authorization.ts';
+import { chainOf, isBuiltInMode } from '../../apiserver/authorization/authorization.ts';
 import { IdentityStatistics } from '../../apiserver/metrics/identity-statistics.ts';
 import type { ComposedApiServerOptions } from '../api-server.ts';
 import type { ComponentEnvironment } from './component.ts';
@@ -90,17 +90,17 @@ type Parts = ComponentEnvironment & { readonly statistics: IdentityStatistics };
 /** Loads what webhooks and files need only for them. */
 async function authorizationFrom(given: GivenFlags, parts: Parts) {
   const modes = given.list('authorization-mode');
-  const own = modes.filter(
-    (mode): mode is Exclude<AuthorizationMode, 'Webhook'> =>
-      (authorizationModes as readonly string[]).includes(mode) && mode !== 'Webhook',
-  );
+  const own = modes.filter(isBuiltInMode);
   const path = given.optionalText('authorization-config');
-  const simple = path === undefined && given.text('authorization-webhook-config-file') === '';
+  const files = ['authorization-webhook-config-file', 'authorization-policy-file'];
+  const simple = path === undefined && files.every((name) => given.text(name) === '');
   if (simple && own.length === modes.length && new Set(own).size === own.length) {
     const chain = chainOf(own.length === 0 ? ['AlwaysAllow'] : own);
     return { chain: () => chain, close() {} };
   }
   const { chainFromConfiguration, chainFromFile, configurationFromFlags } = await import('./authorization.ts');
   const configuration = configurationFromFlags(given);
-  return configuration ? chainFromConfiguration(configuration, parts) : chainFromFile(path ?? '', parts);
+  const policyFile = given.optionalText('authorization-policy-file');
+  const all = { ...parts, policyFile };
+  return configuration ? chainFromConfiguration(configuration, all) : chainFromFile(path ?? '', all);
 }

@@ -118,7 +118,7 @@ function accountContext(
   { client, options }: Connection,
   connections: Closers,
 ): ComponentContext {
-  const { clock, random, log, signal, informers } = shared;
+  const { clock, random, log, signal, informers, causes } = shared;
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
   const token = async () => {
     if (known && clock.monotonic() < known.goodUntilMs) return known.token;
@@ -136,6 +136,7 @@ function accountContext(
     log: log.child({ controller: account }),
     signal,
     informers,
+    causes,
   });
 }
 

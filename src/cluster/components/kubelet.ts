@@ -16,12 +16,13 @@ import { componentContext } from '../../reconcile/component.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { alwaysAllow, delegatedAuthorization } from '../../serving/delegated-authorization.ts';
 import { CommandError } from '../command-error.ts';
+import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.ts';
 import { nodeNameOf } from '../machine.ts';
 import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { readConfigurationFile } from './configuration-file.ts';
-import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
+import { connectKubelet, type KubeletConnection } from './kubelet-identity.ts';
 import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 import { knownParameters } from './tls-flags.ts';
 
@@ -37,7 +38,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       'the kubelet was given no --kubeconfig.',
       'A kubelet without an API server is not built yet.',
     );
-  await using connection = await connect('kubelet', { kubeconfig: settings.kubeconfig }, environment);
+  await using connection = await connectKubelet(settings, nodeName, environment);
   environment.started();
   const runtime = await runtimeOf(settings, environment);
   const context = componentContext({ client: connection.client, clock, random, log, signal });
@@ -49,7 +50,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       configuration: settings.configuration,
       version: versions.kubernetes,
     });
-    await serve(running, settings, connection.client, environment);
+    await serve(running, settings, connection, environment);
   } finally {
     runtime.close();
   }
@@ -112,29 +113,21 @@ async function runtimeOf(
 async function serve(
   running: Kubelet,
   settings: KubeletSettings,
-  client: Client,
+  { client, rotation }: KubeletConnection,
   environment: ComponentEnvironment,
 ): Promise<void> {
   const { clock, log } = environment;
-  const { server, certificateDirectory, configuration } = settings;
+  const { server } = settings;
   if (!server.enabled) return running.done;
   const tlsParameters = knownParameters(server.tlsMinVersion, server.tlsCipherSuites);
-  const tls = servingCertificate(
-    {
-      certFile: server.tlsCertFile,
-      keyFile: server.tlsPrivateKeyFile,
-      folder: certificateDirectory,
-      name: 'kubelet',
-      dnsNames: [running.nodeName],
-      ipAddresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : running.host.addresses(),
-    },
-    environment,
-  );
+  const certificate = servedCertificate(running, settings, client, environment);
   const clientAuthorities = server.clientCaFile ? () => readPem('--client-ca-file', server.clientCaFile) : undefined;
-  const listening = await startKubeletServer(viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds }), {
+  const certificates = { client: rotation, serving: certificate.rotation };
+  const view = viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds, certificates });
+  const listening = await startKubeletServer(view, {
     listen: { host: server.address, port: server.port },
     ...(server.healthzPort > 0 ? { healthz: { host: server.healthzBindAddress, port: server.healthzPort } } : {}),
-    tls,
+    tls: certificate.current,
     tlsParameters,
     authenticate: delegatedAuthentication({
       clock,
@@ -157,10 +150,48 @@ async function serve(
     enableDebuggingHandlers: server.debuggingHandlers,
     systemLogDirectory: '/var/log',
   });
-  void followServingFiles(tls, (pair) => listening.replaceCertificate(pair), environment);
+  void certificate.follow((pair) => listening.replaceCertificate(pair));
   try {
     await running.done;
   } finally {
     await listening.close();
   }
+}
+
+/** Files of the flags, or what the cluster signs, or what the kubelet signs itself. */
+function servedCertificate(
+  running: Kubelet,
+  settings: KubeletSettings,
+  client: Client,
+  environment: ComponentEnvironment,
+): ServedCertificate {
+  const { server, certificateDirectory, configuration } = settings;
+  const { clock, random, log, signal } = environment;
+  const { nodeName } = running;
+  if (settings.serverTlsBootstrap && server.tlsCertFile === '')
+    return rotatedServing({
+      client,
+      folder: certificateDirectory,
+      nodeName,
+      addresses: () => running.node?.status?.addresses ?? [],
+      clock,
+      random,
+      log,
+      signal,
+    });
+  const files = servingCertificate(
+    {
+      certFile: server.tlsCertFile,
+      keyFile: server.tlsPrivateKeyFile,
+      folder: certificateDirectory,
+      name: 'kubelet',
+      dnsNames: [nodeName],
+      ipAddresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : running.host.addresses(),
+    },
+    environment,
+  );
+  return {
+    current: files,
+    follow: (taken) => followServingFiles(files, taken, environment),
+  };
 }

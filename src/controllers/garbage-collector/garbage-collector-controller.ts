@@ -5,8 +5,10 @@
  */
 import { customResourceDefinitions } from '../../api/gen/apiextensions-v1.ts';
 import type { KubeObject, OwnerReference } from '../../apimachinery/meta.ts';
+import { parseApiVersion } from '../../apimachinery/resource.ts';
 import { isConflict, isInvalid, isNotFound, isUnsupportedMediaType, messageOf } from '../../apimachinery/status.ts';
 import { sleep, withTimeout } from '../../base/clock.ts';
+import { type CauseSubject, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -231,8 +233,17 @@ class GarbageCollector {
     const blocking = [...node.dependents].filter((dependent) =>
       dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === node.identity.uid && blockOwnerDeletion === true),
     );
+    this.#explain(node, blocking);
     if (blocking.length === 0) return await this.#removeFinalizer(node, foregroundFinalizer);
     for (const dependent of blocking) if (!dependent.deletingDependents) this.#check(dependent.identity.uid);
+  }
+
+  #explain({ identity }: GraphNode, blocking: readonly GraphNode[]): void {
+    const waitsFor = blocking.slice(0, 10).map((dependent) => subjectIn(dependent.identity));
+    const count = blocking.length === 1 ? 'a dependent' : `${blocking.length} dependents`;
+    const message = `it is deleted in the foreground and waits for ${count} to go first`;
+    const notes = blocking.length === 0 ? [] : [{ reason: 'WaitingForDependents', message, waitsFor }];
+    this.#context.causes.replace('garbage-collector-controller', subjectIn(identity), notes);
   }
 
   async #orphanDependents(node: GraphNode): Promise<void> {
@@ -310,4 +321,8 @@ class GarbageCollector {
       }
     }
   }
+}
+
+function subjectIn({ apiVersion, kind, namespace, name }: GraphNode['identity']): CauseSubject {
+  return subjectOf({ group: parseApiVersion(apiVersion).group, kind }, { metadata: { namespace, name } });
 }

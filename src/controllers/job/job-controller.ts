@@ -7,6 +7,7 @@ import { type Pod, pods as podType } from '../../api/gen/core-v1.ts';
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { Expectations } from '../../reconcile/expectations.ts';
@@ -67,9 +68,9 @@ export async function runJobController(context: ComponentContext, options: JobCo
       untracked,
       record: memory.record(key),
     });
-    const { record, againAfterMs } = await pass.run();
+    const { record, againAfterMs, backoffMs } = await pass.run();
     memory.remember(key, record);
-    return againAfterMs === undefined ? undefined : { againAfterMs };
+    return { againAfterMs, causes: backoffMs ? [backingOff(context.clock.now() + backoffMs)] : [] };
   }
 
   const controller = createController(context, {
@@ -200,4 +201,12 @@ function follow(
       controller.enqueue(keyOf(job), batchMs);
     },
   });
+}
+
+function backingOff(untilMs: number): CauseNote {
+  return {
+    reason: 'BackingOff',
+    message: 'Pods failed; the next is made after a pause that grows with each failure',
+    untilMs,
+  };
 }

@@ -35,6 +35,8 @@ export interface JobPassInput {
 
 export interface JobPassResult extends ReconcileResult {
   readonly record: BackoffRecord;
+  /** How long the next Pod is put off for others' failures. */
+  readonly backoffMs: number | undefined;
 }
 
 export class JobPass {
@@ -56,6 +58,7 @@ export class JobPass {
     const record = recordEnds(this.#input.record, view.newSucceeded, view.newFailed, this.#nowMs);
     let decision = decideEarly(view);
     let againAfterMs: number | undefined;
+    let backoffMs: number | undefined;
     let error: unknown;
     const counts = { active: view.active.length, ready: view.ready, terminating: view.terminating };
     if (decision) {
@@ -67,7 +70,8 @@ export class JobPass {
     } else {
       const managed = await this.#manage(view, record, counts);
       error = managed.error;
-      againAfterMs = managed.againAfterMs;
+      backoffMs = managed.againAfterMs;
+      againAfterMs = backoffMs;
       decision = decideComplete(view, counts.active);
       if (!decision && managed.done) this.#noteSuspension(error);
       againAfterMs = earliest(againAfterMs, deadlineInMs({ ...view, job: this.#job }));
@@ -75,7 +79,7 @@ export class JobPass {
     const status: JobStatus = { ...this.#job.status, ...counts };
     const more = await this.#track(view, status, decision);
     if (error !== undefined) throw error;
-    return { record, ...(more ? { againAfterMs: 0 } : againAfterMs === undefined ? {} : { againAfterMs }) };
+    return { record, backoffMs, againAfterMs: more ? 0 : againAfterMs };
   }
 
   #start(): void {

@@ -21,7 +21,7 @@ import { noExecuteTaints, notReadyNoExecute, planNoScheduleTaints, unreachableNo
 import { type HealthRecord, reviewHealth } from './health.ts';
 import { PacedQueue } from './paced-queue.ts';
 import { planSecondaryLabels } from './secondary-labels.ts';
-import { countsForDisruption, planZones, type RateSettings, type ZoneState, zoneOf } from './zones.ts';
+import { countsForDisruption, heldBack, planZones, type RateSettings, type ZoneState, zoneOf } from './zones.ts';
 
 const leaseNamespace = 'kube-node-lease';
 const nodeRetries = 5;
@@ -68,6 +68,8 @@ export async function runNodeLifecycleController(
   await Promise.all([controller.run(), monitor.run(options.monitorPeriodMs ?? 5000)]);
 }
 
+const reporter = 'node-lifecycle-controller';
+
 class NodeMonitor {
   readonly #context: ComponentContext;
   readonly #nodes: Informer<Node>;
@@ -79,6 +81,7 @@ class NodeMonitor {
   readonly #queues = new Map<string, PacedQueue>();
   readonly #settings: RateSettings & { readonly monitorGraceMs: number; readonly startupGraceMs: number };
   #states: ReadonlyMap<string, ZoneState> = new Map();
+  #heldBack: ReadonlySet<string> = new Set();
 
   constructor(context: ComponentContext, nodes: Informer<Node>, pods: Informer<Pod>, options: NodeLifecycleOptions) {
     this.#context = context;
@@ -268,6 +271,24 @@ class NodeMonitor {
       for (const [name, record] of this.#health) this.#health.set(name, { ...record, heardAtMs });
     }
     this.#states = plan.states;
+    this.#explainWaiting();
+  }
+
+  /** A Node whose Pods would go by now but for the rate. */
+  #explainWaiting(): void {
+    const { causes, clock } = this.#context;
+    const held = new Set<string>();
+    for (const [zone, queue] of this.#queues) {
+      const rate = queue.perSecond;
+      for (const [index, name] of queue.waiting.entries()) {
+        held.add(name);
+        const message = heldBack(this.#states.get(zone) ?? 'Initial', { rate, ahead: index });
+        const untilMs = rate > 0 ? clock.now() + ((index + 1) * 1000) / rate : undefined;
+        causes.replace(reporter, { kind: 'Node', name }, [{ reason: 'EvictionHeldBack', message, untilMs }]);
+      }
+    }
+    for (const name of this.#heldBack) if (!held.has(name)) causes.replace(reporter, { kind: 'Node', name }, []);
+    this.#heldBack = held;
   }
 
   #queueOf(zone: string): PacedQueue {

@@ -23,6 +23,15 @@ export class PacedQueue {
     return this.#waiting.size;
   }
 
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
+  /** In the order in which they go. */
+  get waiting(): readonly string[] {
+    return [...this.#waiting];
+  }
+
   /** Whether it was not waiting already. */
   add(name: string): boolean {
     if (this.#waiting.has(name)) return false;

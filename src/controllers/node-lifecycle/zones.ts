@@ -79,3 +79,14 @@ function rateOf(state: ZoneState, size: number, settings: RateSettings): number 
   if (state !== 'PartialDisruption') return settings.evictionRate;
   return size > settings.largeClusterThreshold ? settings.secondaryEvictionRate : 0;
 }
+
+/** Why Pods are not yet driven from an unhealthy Node, for people. `ahead`: how many Nodes of its zone go first. */
+export function heldBack(state: ZoneState, { rate, ahead }: { readonly rate: number; readonly ahead: number }): string {
+  if (rate > 0) {
+    const turn = ahead === 0 ? 'it is next' : `${ahead} of its zone go first`;
+    return `Pods are evicted from ${rate} nodes a second in its zone (${state}): ${turn}`;
+  }
+  return state === 'FullDisruption'
+    ? 'no node of the cluster is healthy, so the fault is taken to be the connection: nothing is evicted'
+    : 'too many nodes of its zone are unhealthy, and the zone is small: nothing is evicted until more of them are well';
+}

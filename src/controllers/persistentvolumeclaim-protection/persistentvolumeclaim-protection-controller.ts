@@ -4,9 +4,11 @@
  */
 import { isPodTerminal } from '../../api/core/v1/pod-status.ts';
 import { type Pod, persistentVolumeClaims, pods as podType } from '../../api/gen/core-v1.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { setFinalizer } from '../shared/finalizers.ts';
+import { claimKeysOf } from '../shared/pod-claims.ts';
 
 export const claimFinalizer = 'kubernetes.io/pvc-protection';
 const byClaim = 'pvc-protection/claim';
@@ -20,16 +22,22 @@ export async function runPersistentVolumeClaimProtectionController(context: Comp
     name: 'persistentvolumeclaim-protection-controller',
     workers: 1,
     waitFor: [claims, pods],
-    async reconcile(key: string) {
+    async reconcile(key: string): Promise<ReconcileResult | undefined> {
       const claim = claims.get(key);
-      if (!claim) return;
-      if (!claim.metadata.deletionTimestamp)
-        return await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, true);
-      if (isUsed(pods.byIndex(byClaim, key)) || !claim.metadata.finalizers?.includes(claimFinalizer)) return;
+      if (!claim) return undefined;
+      if (!claim.metadata.deletionTimestamp) {
+        await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, true);
+        return undefined;
+      }
+      if (!claim.metadata.finalizers?.includes(claimFinalizer)) return undefined;
+      const known = pods.byIndex(byClaim, key).filter(uses);
+      if (known.length > 0) return { causes: [inUse(known)] };
       // A Pod that the informer has not shown yet would lose its claim for good.
       const live = await client.list(podType, { namespace: claim.metadata.namespace });
-      const using = live.items.filter((pod) => claimKeysOf(pod).includes(key));
-      if (!isUsed(using)) await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, false);
+      const using = live.items.filter((pod) => claimKeysOf(pod).includes(key) && uses(pod));
+      if (using.length > 0) return { causes: [inUse(using)] };
+      await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, false);
+      return undefined;
     },
   });
   controller.watch(claims);
@@ -38,14 +46,14 @@ export async function runPersistentVolumeClaimProtectionController(context: Comp
 }
 
 /** A Pod that ended, and one that no node has taken on, uses nothing. */
-function isUsed(pods: readonly Pod[]): boolean {
-  return pods.some((pod) => pod.spec.nodeName && !isPodTerminal(pod));
+function uses(pod: Pod): boolean {
+  return Boolean(pod.spec.nodeName) && !isPodTerminal(pod);
 }
 
-function claimKeysOf({ metadata, spec }: Pod): string[] {
-  return (spec.volumes ?? []).flatMap((volume) => {
-    const name =
-      volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${metadata.name}-${volume.name}` : undefined);
-    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-  });
+function inUse(pods: readonly Pod[]): CauseNote {
+  return {
+    reason: 'InUse',
+    message: `it is used by ${pods.length === 1 ? 'a Pod' : `${pods.length} Pods`} and goes when they have ended`,
+    waitsFor: pods.map((pod) => subjectOf(podType, pod)),
+  };
 }

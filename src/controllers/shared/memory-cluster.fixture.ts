@@ -2,6 +2,7 @@
 import { namespaces } from '../../api/gen/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
+import { CauseLedger } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { informerSet } from '../../reconcile/informer-set.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
@@ -18,6 +19,7 @@ export class MemoryCluster {
   readonly clock = new FakeClock();
   readonly api = new MemoryApi(this.clock);
   readonly client = this.api.client;
+  readonly causes = new CauseLedger(this.clock);
   /** Events as they were recorded; they are not written to the API. */
   readonly events: RecordedEvent[] = [];
   /** What controllers logged at warn and error. */
@@ -41,6 +43,7 @@ export class MemoryCluster {
       log,
       signal,
       informers: informerSet({ client, clock, random, log, signal }),
+      causes: this.causes,
       eventRecorder: () => ({
         record: (object, type, reason, message) => {
           this.events.push({ type, reason, message, about: `${object.kind}/${object.metadata.name}` });

@@ -54,6 +54,19 @@ export function planStatefulSet(
   return planUpdate(set, byOrdinal, { start, end, update: revisions.update, isHealthy });
 }
 
+/** The Pod that a rollout or a change of size waits for: the lowest that is not well. Undefined when nothing waits. */
+export function awaitedPod(set: StatefulSet, pods: readonly Pod[], update: string, nowMs: number): Pod | undefined {
+  const replicas = set.spec.replicas ?? 1;
+  const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
+  const lowest = startOrdinal(set) + (rollingUpdate?.partition ?? 0);
+  const outdated = (pod: Pod) => (ordinalOf(set, pod) ?? -1) >= lowest && revisionOf(pod) !== update;
+  const unfinished = pods.length !== replicas || ((type ?? 'RollingUpdate') === 'RollingUpdate' && pods.some(outdated));
+  if (!unfinished || (set.spec.podManagementPolicy === 'Parallel' && pods.length !== replicas)) return undefined;
+  return pods
+    .toSorted((a, b) => (ordinalOf(set, a) ?? -1) - (ordinalOf(set, b) ?? -1))
+    .find((pod) => isTerminating(pod) || !isReady(pod) || !isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs));
+}
+
 function planSlot(
   set: StatefulSet,
   ordinal: number,

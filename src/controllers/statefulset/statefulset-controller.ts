@@ -12,6 +12,7 @@ import {
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import { isConflict, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -22,7 +23,7 @@ import { candidatesFor, claim, indexOwnership, planClaims, resolveController } f
 import { nextAvailableInMs } from '../shared/pods.ts';
 import { sameStatus } from '../shared/wire-equality.ts';
 import { planClaimOwners } from './claims.ts';
-import { planStatefulSet, planStatefulStatus, type StatefulAction } from './plan.ts';
+import { awaitedPod, planStatefulSet, planStatefulStatus, type StatefulAction } from './plan.ts';
 import { claimsFor, ordinalOf, podForOrdinal, podIndexLabel, podNameFor, podNameLabel, startOrdinal } from './pod.ts';
 
 const hashLabel = 'controller.kubernetes.io/hash';
@@ -133,7 +134,7 @@ class StatefulLoop {
     if (failure !== undefined) throw failure;
     await this.#truncate(set, history.old, pods, names);
     const againAfterMs = nextAvailableInMs(pods, set.spec.minReadySeconds ?? 0, clock.now());
-    return againAfterMs === undefined ? undefined : { againAfterMs };
+    return { againAfterMs, causes: waiting(awaitedPod(set, pods, names.update, clock.now())) };
   }
 
   async #truncate(
@@ -245,4 +246,11 @@ class StatefulLoop {
   #record(set: StatefulSet, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#events.record(withKind(statefulSets, set), type, reason, message);
   }
+}
+
+function waiting(pod: Pod | undefined): readonly CauseNote[] {
+  if (!pod) return [];
+  const what = pod.metadata.deletionTimestamp ? 'is ending' : 'is not Ready';
+  const message = `Pod ${pod.metadata.name} ${what}; the next step waits for it`;
+  return [{ reason: 'WaitingForPod', message, waitsFor: [subjectOf(podType, pod)] }];
 }

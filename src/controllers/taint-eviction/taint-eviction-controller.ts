@@ -3,9 +3,10 @@
  * Disruption budgets do not hold it back; deletion is graceful, so on a Node that is out of reach the Pod stays Terminating.
  */
 import { type Node, nodes as nodeType, type Pod, pods as podType } from '../../api/gen/core-v1.ts';
-import { keyOf } from '../../apimachinery/meta.ts';
+import { type KubeObject, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
@@ -19,7 +20,8 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
   const nodes = informers.of(nodeType);
   const pods = informers.of(podType);
   indexByNode(pods);
-  const events = context.eventRecorder('taint-eviction-controller');
+  const name = 'taint-eviction-controller';
+  const events = context.eventRecorder(name);
   const schedules = new Map<string, Schedule>();
 
   async function reconcile(key: string): Promise<ReconcileResult | undefined> {
@@ -29,6 +31,7 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
     const schedule = pod && planEviction(pod, node?.spec.taints, before, clock.now());
     if (!schedule) {
       schedules.delete(key);
+      if (before) explain({ metadata: { namespace: key.split('/')[0], name: key.split('/')[1] } }, []);
       if (pod && before && !pod.metadata.deletionTimestamp && before.podUid === pod.metadata.uid) {
         events.record(withKind(podType, pod), 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
       }
@@ -36,15 +39,22 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
     }
     schedules.set(key, schedule);
     const waitMs = schedule.dueAtMs - clock.now();
-    if (waitMs > 0) return { againAfterMs: waitMs };
+    if (waitMs > 0) {
+      explain(pod, [scheduled(pod, schedule)]);
+      return { againAfterMs: waitMs };
+    }
     events.record(withKind(podType, pod), 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
     await evict(pod);
     schedules.delete(key);
+    explain(pod, []);
     return undefined;
   }
 
+  const explain = (pod: KubeObject, notes: readonly CauseNote[]) =>
+    context.causes.replace(name, subjectOf(podType, pod), notes);
+
   async function evict(pod: Pod): Promise<void> {
-    const { namespace, name = '', uid } = pod.metadata;
+    const { namespace, name: podName = '', uid } = pod.metadata;
     const condition = {
       type: 'DisruptionTarget',
       status: 'True',
@@ -54,21 +64,26 @@ export async function runTaintEvictionController(context: ComponentContext): Pro
     };
     try {
       const body = { metadata: { uid }, status: { conditions: [condition] } };
-      await client.patch(podType, { namespace, name }, { type: 'strategic', body }, { subresource: 'status' });
-      await client.delete(podType, { namespace, name });
+      await client.patch(podType, { namespace, name: podName }, { type: 'strategic', body }, { subresource: 'status' });
+      await client.delete(podType, { namespace, name: podName });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
 
   const controller = createController(context, {
-    name: 'taint-eviction-controller',
+    name,
     workers: 8,
     waitFor: [nodes, pods],
     reconcile,
   });
   follow(controller, { nodes, pods }, schedules);
   await controller.run();
+}
+
+function scheduled({ spec: { nodeName = '' } }: Pod, { dueAtMs }: Schedule): CauseNote {
+  const message = `Node ${nodeName} has a NoExecute taint that the Pod tolerates only for a time: then it is deleted`;
+  return { reason: 'EvictionScheduled', message, untilMs: dueAtMs, waitsFor: [{ kind: 'Node', name: nodeName }] };
 }
 
 /** Wakes the Pods of Nodes whose NoExecute taints change, and Pods that land on or change under such taints. */

@@ -3,12 +3,38 @@ import { amountOf, podLimits, podRequests, type ResourceAmounts } from '../../ap
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { CgroupLimits } from '../cgroups/cgroup-limits.ts';
+import { pageSizeOf } from '../cgroups/page-size.ts';
+import { hasCriticalPriority } from '../pods/pod-phase.ts';
 import type { LinuxResources } from '../runtime/runtime.ts';
+import { type SwapSettings, swapResources } from './swap.ts';
 
 export interface ResourceSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly memoryCapacityBytes: number;
+  /** Processes of a Pod; not above 0: no limit. */
+  readonly podPidsLimit?: number | undefined;
+  /** Huge pages that the machine has, as resources. */
+  readonly hugepages?: readonly string[] | undefined;
+  /** cgroup v2. */
+  readonly isUnified?: boolean | undefined;
+  /** Out of memory, all processes of a container end. */
+  readonly killsWholeContainer?: boolean | undefined;
+  /** Absent where swap cannot be limited. */
+  readonly swap?: SwapSettings | undefined;
+  readonly memoryQos?: MemoryQosSettings | undefined;
+  /** Which processors and memory nodes a container is to use. */
+  placementOf?(podUid: string, container: string): Pick<LinuxResources, 'cpusetCpus' | 'cpusetMems'>;
+  /** Has processors for itself, and needs no quota. */
+  hasOwnCpus?(podUid: string, container: string): boolean;
+}
+
+export interface MemoryQosSettings {
+  readonly throttlingFactor: number;
+  readonly allocatableBytes: number;
+  /** Whether requests are kept from being reclaimed. */
+  readonly reserves: boolean;
 }
 
 const minShares = 2;
@@ -30,11 +56,55 @@ export function containerResources(pod: Pod, container: Container, settings: Res
   const limitCpu = limits.cpu === undefined ? 0 : amountOf('cpu', limits.cpu);
   // Where only a limit is given it counts as the request as well.
   const requestCpu = requests.cpu === undefined ? limitCpu : amountOf('cpu', requests.cpu);
-  return {
-    ...cpuResources(requestCpu, limitCpu, settings),
-    memoryLimitBytes: limits.memory === undefined ? undefined : amountOf('memory', limits.memory),
-    oomScoreAdj: oomScoreAdj(pod, container, settings.memoryCapacityBytes),
+  const { hugepages = [], isUnified = false, memoryCapacityBytes, swap } = settings;
+  const uid = pod.metadata.uid ?? '';
+  const ownsCpus = settings.hasOwnCpus?.(uid, container.name) ?? false;
+  const swapLimits = swap ? swapResources(pod, container, { swap, memoryCapacityBytes, isUnified }) : {};
+  const unified = {
+    ...swapLimits.unified,
+    ...(settings.killsWholeContainer ? { 'memory.oom.group': '1' } : {}),
+    ...(settings.memoryQos ? memoryQosFiles(pod, container, settings.memoryQos) : {}),
   };
+  return {
+    ...cpuResources(requestCpu, limitCpu, { ...settings, cpuCfsQuota: settings.cpuCfsQuota && !ownsCpus }),
+    ...settings.placementOf?.(uid, container.name),
+    memoryLimitBytes: limits.memory === undefined ? undefined : amountOf('memory', limits.memory),
+    oomScoreAdj: oomScoreAdj(pod, container, memoryCapacityBytes),
+    ...(hugepages.length > 0 ? { hugepageLimits: hugepageLimits(pod, container, hugepages) } : {}),
+    ...swapLimits,
+    ...(Object.keys(unified).length > 0 ? { unified } : {}),
+  };
+}
+
+/** None of what a container does not ask for; what the Pod as a whole may have where the container names none. */
+function hugepageLimits(
+  pod: Pod,
+  container: Container,
+  hugepages: readonly string[],
+): LinuxResources['hugepageLimits'] {
+  const limits = { ...pod.spec.resources?.limits, ...container.resources?.limits };
+  return hugepages.map((name) => ({
+    pageSize: pageSizeOf(name),
+    limitBytes: limits[name] === undefined ? 0 : amountOf(name, limits[name]),
+  }));
+}
+
+const pageBytes = 4096;
+
+/** Above `memory.high` the kernel slows a container down before its limit ends it. */
+function memoryQosFiles(pod: Pod, container: Container, settings: MemoryQosSettings): Record<string, string> {
+  const amount = (list: Readonly<Record<string, string>> | undefined) =>
+    list?.memory === undefined ? 0 : amountOf('memory', list.memory);
+  const request = amount(container.resources?.requests);
+  const limit = amount(container.resources?.limits);
+  const files: Record<string, string> =
+    request > 0 && settings.reserves
+      ? { [qosClass(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(request) }
+      : { 'memory.min': '0', 'memory.low': '0' };
+  const ceiling = limit || settings.allocatableBytes;
+  const high = Math.floor((request + (ceiling - request) * settings.throttlingFactor) / pageBytes) * pageBytes;
+  if (request !== limit && ceiling > 0 && high > request) files['memory.high'] = String(high);
+  return files;
 }
 
 function cpuResources(requestMilli: number, limitMilli: number, settings: ResourceSettings): LinuxResources {
@@ -52,16 +122,36 @@ export function podResources(pod: Pod, settings: ResourceSettings): LinuxResourc
     pod.spec.resources?.limits?.[resource] !== undefined ||
     all.every((container) => container.resources?.limits?.[resource] !== undefined);
   if (qosClass(pod) === 'BestEffort') return { cpuShares: minShares };
+  const ownsCpus = all.some(({ name }) => settings.hasOwnCpus?.(pod.metadata.uid ?? '', name));
   return {
-    ...cpuResources(requests.cpu ?? 0, bounds('cpu') ? (limits.cpu ?? 0) : 0, settings),
+    ...cpuResources(requests.cpu ?? 0, bounds('cpu') ? (limits.cpu ?? 0) : 0, {
+      ...settings,
+      cpuCfsQuota: settings.cpuCfsQuota && !ownsCpus,
+    }),
     ...(bounds('memory') && limits.memory ? { memoryLimitBytes: limits.memory } : {}),
+  };
+}
+
+/** Of the Pod's own group, which the kubelet makes. */
+export function podCgroupLimits(pod: Pod, settings: ResourceSettings): CgroupLimits {
+  const { cpuShares, cpuQuota, cpuPeriod, memoryLimitBytes } = podResources(pod, settings);
+  const { hugepages = [], memoryQos, podPidsLimit = 0 } = settings;
+  const requests = podRequests(pod);
+  const reserved = memoryQos?.reserves && requests.memory ? requests.memory : undefined;
+  const isGuaranteed = qosClass(pod) === 'Guaranteed';
+  return {
+    cpuShares,
+    ...(cpuQuota === undefined ? {} : { cpuQuota, cpuPeriod }),
+    ...(memoryLimitBytes === undefined ? {} : { memoryLimitBytes }),
+    ...(reserved === undefined ? {} : isGuaranteed ? { memoryMinBytes: reserved } : { memoryLowBytes: reserved }),
+    ...(podPidsLimit > 0 ? { pidsMax: podPidsLimit } : {}),
+    hugepages: hugepages.map((name) => ({ pageSize: pageSizeOf(name), limitBytes: requests[name] ?? 0 })),
   };
 }
 
 /** The kernel kills the highest first: best effort before what exceeds its request before what is guaranteed. */
 export function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {
-  const criticalPriority = 2_000_000_000;
-  if ((pod.spec.priority ?? 0) >= criticalPriority) return -997;
+  if (hasCriticalPriority(pod)) return -997;
   switch (qosClass(pod)) {
     case 'Guaranteed':
       return -997;

@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { printLog } from '../logs/container-log.ts';
 import { writeAtomically } from './atomic-writer.ts';
-import { cpuWeight } from './linux-cgroups.ts';
 import { LinuxLogs } from './linux-logs.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
 
@@ -136,8 +135,4 @@ describe('logs', () => {
     await writeFile(path, 'small');
     await logs.rotate(path, { maxBytes: 10, maxFiles: 3, nowMs: 0, reopen: () => assert.fail('must not rotate') });
   });
-});
-
-it('turns shares into weights as upstream does', () => {
-  assert.deepEqual([2, 1024, 262_144].map(cpuWeight), [1, 39, 10_000]);
 });

@@ -3,8 +3,12 @@
  * is the real one; `simulated-host.ts` touches nothing, so that thousands of nodes fit into one process on virtual time.
  */
 import type { Container, Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
+import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
+import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
-import type { ContainerStatus, LinuxResources, Mount } from '../runtime/runtime.ts';
+import type { MachineTopology } from '../resource-managers/machine-topology.ts';
+import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
 
 export interface MachineFacts {
@@ -20,6 +24,11 @@ export interface MachineFacts {
   readonly operatingSystem: string;
   readonly architecture: string;
   readonly swapBytes: number;
+  readonly cgroupVersion: CgroupVersion;
+  /** Whether the use of swap can be limited. */
+  readonly hasSwapController: boolean;
+  /** Process ids that there are. */
+  readonly pidsMax: number;
 }
 
 export interface FilesystemSpace {
@@ -33,6 +42,8 @@ export interface MachineUsage {
   readonly memoryAvailableBytes: number;
   readonly nodefs: FilesystemSpace;
   readonly imagefs: FilesystemSpace;
+  /** Images, and with them containers' layers, lie on another file system than the rest. */
+  readonly dedicatedImageFs: boolean;
   readonly pidsMax: number;
   readonly pidsUsed: number;
 }
@@ -50,8 +61,22 @@ export interface PodCgroups {
   /** What sandboxes name as their parent. */
   parentOf(pod: Pod): string;
   /** Makes the Pod's cgroup with its limits, or updates them. */
-  ensure(pod: Pod, resources: LinuxResources): Promise<void>;
+  ensure(pod: Pod, limits: CgroupLimits): Promise<void>;
+  /** Makes the groups above Pods, or updates them. */
+  ensureNode(limits: () => NodeCgroupLimits): Promise<void>;
+  /** Of a group that others made. */
+  limitExisting(path: string, limits: CgroupLimits): Promise<void>;
   remove(podUid: string, qos: PodQOSClass): Promise<void>;
+  /** Of the group that all Pods are in; undefined where it has no limit. */
+  podsMemory(): Promise<PodsMemory | undefined>;
+}
+
+/** Of one Pod. */
+export interface PodDiskUse {
+  /** By container. */
+  readonly logs: ReadonlyMap<string, DiskUse>;
+  /** By volume: those that lie on a disk of the node. */
+  readonly volumes: ReadonlyMap<string, DiskUse>;
 }
 
 export interface PodFiles {
@@ -71,6 +96,8 @@ export interface PodFiles {
   unlinkLog(container: ContainerStatus): Promise<void>;
   removePod(podUid: string): Promise<void>;
   removeLogs(pod: Pod): Promise<void>;
+  /** Log folders of Pods that are not there any more, and links that lead nowhere. */
+  removeOrphanedLogs(hasPod: (uid: string) => boolean): Promise<void>;
   /** Pods that have a folder. */
   podUids(): Promise<readonly string[]>;
 }
@@ -114,6 +141,25 @@ export interface HttpTarget {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** Tells when the machine is about to be switched off, and can delay it. */
+export interface ShutdownSource {
+  /** How long locks are respected at most. */
+  longestDelayMs(): Promise<number>;
+  raiseLongestDelay(delayMs: number): Promise<void>;
+  /** Holds a lock from then on; call the result to let go of it. */
+  delayShutdown(): Promise<() => void>;
+  /** Heard from when this resolves: true before a shutdown, false when it is called off. Ends when nothing can be heard any more. */
+  announcements(signal: AbortSignal): Promise<AsyncIterable<boolean>>;
+}
+
+/** Small files in which the kubelet remembers across its own restarts. */
+export interface StateFiles {
+  /** Undefined when it is not there. */
+  read(name: string): Promise<string | undefined>;
+  /** Whole or not at all. */
+  write(name: string, text: string): Promise<void>;
+}
+
 export interface NodeHost {
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
@@ -128,4 +174,11 @@ export interface NodeHost {
   readonly files: PodFiles;
   readonly network: NetworkProber;
   readonly logs: ContainerLogs;
+  readonly state: StateFiles;
+  /** Absent where processors and memory cannot be chosen. */
+  topology?(): Promise<MachineTopology>;
+  /** Absent where shutdowns cannot be delayed. */
+  readonly shutdown?: ShutdownSource | undefined;
+  /** Absent where Pods take no disk. */
+  podDiskUse?(pod: Pod): Promise<PodDiskUse>;
 }

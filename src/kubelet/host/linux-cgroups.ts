@@ -1,19 +1,32 @@
 /**
- * The cgroup of each Pod, in the tree of quality classes: `kubepods/podUID` (Guaranteed), `kubepods/burstable/podUID`,
- * `kubepods/besteffort/podUID`. Made by the kubelet with the Pod's limits where the machine lets it; where it does not, or systemd
- * owns the tree, the runtime makes the groups without them.
+ * The cgroups of Pods and of the classes they are in, made by the kubelet with their limits: as folders, or as slices of systemd, which
+ * then must know of each limit lest it puts its own back. Where the machine does not let the kubelet, the runtime makes the groups
+ * without limits for Pods as a whole.
  */
 import { mkdir, readdir, readFile, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { join } from 'node:path';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Log } from '../../base/log.ts';
-import type { LinuxResources } from '../runtime/runtime.ts';
+import { type CgroupLimits, type CgroupVersion, cgroupFiles, unitProperties } from '../cgroups/cgroup-limits.ts';
+import {
+  bestEffortGroup,
+  burstableGroup,
+  type CgroupDriver,
+  type CgroupName,
+  cgroupPath,
+  podGroup,
+  podsGroup,
+  sliceOf,
+} from '../cgroups/cgroup-names.ts';
+import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { PodsMemory } from '../eviction/measurement.ts';
 import type { PodCgroups } from './host.ts';
+import { SystemdUnits } from './systemd/systemd-units.ts';
 
 export interface LinuxCgroupsOptions {
-  readonly driver: 'cgroupfs' | 'systemd';
+  readonly driver: CgroupDriver;
   /** Parent of `kubepods`. */
   readonly root: string;
   readonly perQos: boolean;
@@ -22,18 +35,31 @@ export interface LinuxCgroupsOptions {
 
 const mountPoint = '/sys/fs/cgroup';
 const cgroup2Magic = 0x63677270;
-const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids', 'blkio', 'devices', 'freezer', 'systemd'];
+const controllersV1 = [
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'memory',
+  'pids',
+  'blkio',
+  'devices',
+  'freezer',
+  'hugetlb',
+  'systemd',
+];
 
 /** `v2` where one hierarchy has all controllers. */
-export async function cgroupVersion(): Promise<'v1' | 'v2'> {
+export async function cgroupVersion(): Promise<CgroupVersion> {
   const { type } = await statfs(mountPoint).catch(() => ({ type: 0 }));
   return type === cgroup2Magic ? 'v2' : 'v1';
 }
 
 export class LinuxCgroups implements PodCgroups {
   readonly #options: LinuxCgroupsOptions;
+  readonly #units = new SystemdUnits();
+  /** Limits as they were last set, by path. */
   readonly #applied = new Map<string, string>();
-  #version: 'v1' | 'v2' | undefined;
+  #version: Promise<CgroupVersion> | undefined;
   #isHandedOver = false;
 
   constructor(options: LinuxCgroupsOptions) {
@@ -41,18 +67,74 @@ export class LinuxCgroups implements PodCgroups {
   }
 
   parentOf(pod: Pod): string {
-    return this.#nameOf(pod.metadata.uid ?? '', qosClass(pod));
+    const { perQos, root } = this.#options;
+    return perQos ? this.#pathOf(podGroup(pod.metadata.uid ?? '', qosClass(pod))) : root;
   }
 
-  async ensure(pod: Pod, resources: LinuxResources): Promise<void> {
-    const { driver, perQos, log } = this.#options;
-    const uid = pod.metadata.uid ?? '';
-    const wanted = JSON.stringify(resources);
-    if (!perQos || driver === 'systemd' || this.#isHandedOver || this.#applied.get(uid) === wanted) return;
-    this.#version ??= await cgroupVersion();
+  async ensureNode(limits: () => NodeCgroupLimits): Promise<void> {
+    if (!this.#isOurs) return;
+    const { pods, burstable, bestEffort } = limits();
+    await this.#apply(podsGroup, pods);
+    await this.#apply(burstableGroup, burstable);
+    await this.#apply(bestEffortGroup, bestEffort);
+  }
+
+  async ensure(pod: Pod, limits: CgroupLimits): Promise<void> {
+    if (this.#isOurs) await this.#apply(podGroup(pod.metadata.uid ?? '', qosClass(pod)), limits);
+  }
+
+  async remove(podUid: string, qos: PodQOSClass): Promise<void> {
+    const { driver, perQos } = this.#options;
+    if (!perQos || podUid === '') return;
+    const name = podGroup(podUid, qos);
+    this.#applied.delete(this.#pathOf(name));
+    if (driver === 'systemd') await this.#units.stopSlice(sliceOf(name)).catch(() => undefined);
+    for (const hierarchy of await this.#hierarchies()) await removeTree(join(hierarchy, this.#pathOf(name)));
+  }
+
+  async podsMemory(): Promise<PodsMemory | undefined> {
+    if (!this.#options.perQos) return undefined;
+    const path = this.#pathOf(podsGroup);
+    return (await this.#whichVersion()) === 'v2'
+      ? memoryV2(join(mountPoint, path))
+      : memoryV1(join(mountPoint, 'memory', path));
+  }
+
+  async limitExisting(path: string, limits: CgroupLimits): Promise<void> {
+    await this.#write(path, limits);
+  }
+
+  get #isOurs(): boolean {
+    return this.#options.perQos && !this.#isHandedOver;
+  }
+
+  #pathOf(name: CgroupName): string {
+    const { driver, root } = this.#options;
+    return cgroupPath(name, driver, root);
+  }
+
+  #whichVersion(): Promise<CgroupVersion> {
+    this.#version ??= cgroupVersion();
+    return this.#version;
+  }
+
+  async #hierarchies(): Promise<readonly string[]> {
+    return (await this.#whichVersion()) === 'v1'
+      ? controllersV1.map((controller) => join(mountPoint, controller))
+      : [mountPoint];
+  }
+
+  async #apply(name: CgroupName, limits: CgroupLimits): Promise<void> {
+    const { driver, log } = this.#options;
+    const path = this.#pathOf(name);
+    const wanted = JSON.stringify(limits);
+    if (this.#applied.get(path) === wanted) return;
     try {
-      await (this.#version === 'v1' ? ensureV1 : ensureV2)(this.parentOf(pod), resources);
-      this.#applied.set(uid, wanted);
+      const version = await this.#whichVersion();
+      if (driver === 'systemd') await this.#units.ensureSlice(sliceOf(name), unitProperties(limits, version));
+      await (version === 'v1' ? makeV1 : makeV2)(path);
+      await this.#write(path, limits);
+      this.#applied.set(path, wanted);
     } catch (error) {
       this.#isHandedOver = true;
       log.warn('cgroups of Pods are left to the runtime, without limits for Pods as a whole', {
@@ -61,46 +143,27 @@ export class LinuxCgroups implements PodCgroups {
     }
   }
 
-  async remove(podUid: string, qos: PodQOSClass): Promise<void> {
-    this.#applied.delete(podUid);
-    const { driver, perQos } = this.#options;
-    if (!perQos || driver === 'systemd' || podUid === '') return;
-    const name = this.#nameOf(podUid, qos);
-    const hierarchies =
-      (await cgroupVersion()) === 'v1' ? controllers.map((controller) => join(mountPoint, controller)) : [mountPoint];
-    for (const hierarchy of hierarchies) await removeTree(join(hierarchy, name));
-  }
-
-  #nameOf(uid: string, qos: PodQOSClass): string {
-    const { driver, root, perQos } = this.#options;
-    if (!perQos) return root;
-    const level = qos === 'Guaranteed' ? '' : qos.toLowerCase();
-    if (driver === 'cgroupfs') return posix.join(root, 'kubepods', level, `pod${uid}`);
-    // Each slice names all those above it; in systemd a dash means "below".
-    const slices = ['kubepods', ...(level ? [`kubepods-${level}`] : [])];
-    const last = `${slices.at(-1)}-pod${uid.replaceAll('-', '_')}`;
-    return posix.join(root, ...[...slices, last].map((slice) => `${slice}.slice`));
+  async #write(path: string, limits: CgroupLimits): Promise<void> {
+    const version = await this.#whichVersion();
+    for (const { controller, name, value } of cgroupFiles(limits, version)) {
+      const directory = version === 'v1' ? join(mountPoint, controller, path) : join(mountPoint, path);
+      // The kernel may lack huge pages of some size, or the controller altogether.
+      const isOptional = controller === 'hugetlb' || controller === 'pids';
+      await writeFile(join(directory, name), value).catch((error) => {
+        if (!isOptional) throw error;
+      });
+    }
   }
 }
 
-async function ensureV1(name: string, resources: LinuxResources): Promise<void> {
+async function makeV1(name: string): Promise<void> {
   const make = async (controller: string) => {
     const hierarchy = join(mountPoint, controller);
     if (!(await stat(hierarchy).catch(() => undefined))?.isDirectory()) return;
     if (controller === 'cpuset') await makeCpuset(hierarchy, name);
     else await mkdir(join(hierarchy, name), { recursive: true });
   };
-  await Promise.all(controllers.map(make));
-  const set = (controller: string, file: string, value: number | undefined) =>
-    value === undefined ? undefined : writeFile(join(mountPoint, controller, name, file), String(value));
-  await Promise.all([
-    set('cpu', 'cpu.shares', resources.cpuShares),
-    // A quota is valid only against its period.
-    Promise.resolve(set('cpu', 'cpu.cfs_period_us', resources.cpuPeriod)).then(() =>
-      set('cpu', 'cpu.cfs_quota_us', resources.cpuQuota),
-    ),
-    set('memory', 'memory.limit_in_bytes', resources.memoryLimitBytes),
-  ]);
+  await Promise.all(controllersV1.map(make));
 }
 
 /** A new cpuset is empty, and no process can be put into it until it has its parent's processors and memory nodes. */
@@ -117,7 +180,8 @@ async function makeCpuset(hierarchy: string, name: string): Promise<void> {
   }
 }
 
-async function ensureV2(name: string, resources: LinuxResources): Promise<void> {
+/** Each group on the way hands all its controllers down. */
+async function makeV2(name: string): Promise<void> {
   let directory = mountPoint;
   for (const part of name.split('/').filter(Boolean)) {
     const available = (await readFile(join(directory, 'cgroup.controllers'), 'utf8'))
@@ -129,16 +193,34 @@ async function ensureV2(name: string, resources: LinuxResources): Promise<void> 
     directory = join(directory, part);
     await mkdir(directory, { recursive: true });
   }
-  if (resources.cpuShares !== undefined)
-    await writeFile(join(directory, 'cpu.weight'), String(cpuWeight(resources.cpuShares)));
-  if (resources.cpuQuota)
-    await writeFile(join(directory, 'cpu.max'), `${resources.cpuQuota} ${resources.cpuPeriod ?? 100_000}`);
-  if (resources.memoryLimitBytes) await writeFile(join(directory, 'memory.max'), String(resources.memoryLimitBytes));
 }
 
-/** Shares 2 to 262144 become weights 1 to 10000. */
-export function cpuWeight(shares: number): number {
-  return Math.floor(1 + ((shares - 2) * 9999) / 262_142);
+/** Limits beyond this are none: the kernel of v1 has a number for it. */
+const largestLimit = 2 ** 62;
+
+async function memoryV1(directory: string): Promise<PodsMemory | undefined> {
+  const limitBytes = await numberIn(join(directory, 'memory.limit_in_bytes'));
+  if (limitBytes === undefined || limitBytes >= largestLimit) return undefined;
+  const usage = (await numberIn(join(directory, 'memory.usage_in_bytes'))) ?? 0;
+  return { limitBytes, workingSetBytes: Math.max(0, usage - (await statistic(directory, 'total_inactive_file'))) };
+}
+
+async function memoryV2(directory: string): Promise<PodsMemory | undefined> {
+  const limitBytes = await numberIn(join(directory, 'memory.max'));
+  if (limitBytes === undefined) return undefined;
+  const usage = (await numberIn(join(directory, 'memory.current'))) ?? 0;
+  return { limitBytes, workingSetBytes: Math.max(0, usage - (await statistic(directory, 'inactive_file'))) };
+}
+
+/** Undefined for `max`, and where there is no such file. */
+async function numberIn(path: string): Promise<number | undefined> {
+  const text = (await readFile(path, 'utf8').catch(() => '')).trim();
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+async function statistic(directory: string, name: string): Promise<number> {
+  const text = await readFile(join(directory, 'memory.stat'), 'utf8').catch(() => '');
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 
 async function removeTree(directory: string): Promise<void> {

@@ -5,8 +5,20 @@
  *     ROOT/pods/UID/{volumes,containers,etc-hosts}
  *     LOGS/NAMESPACE_NAME_UID/CONTAINER/N.log
  */
-import { chmod, mkdir, open, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import {
+  chmod,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { Random } from '../../base/random.ts';
 import { type ContainerStatus, type Mount, runtimeAnnotations, runtimeLabels } from '../runtime/runtime.ts';
@@ -119,10 +131,33 @@ export class LinuxFiles implements PodFiles {
     if (pod.metadata.uid) await rm(this.logDirectory(pod), { recursive: true, force: true });
   }
 
+  async removeOrphanedLogs(hasPod: (uid: string) => boolean): Promise<void> {
+    const { podLogsDirectory, containerLogsDirectory } = this.#options;
+    const folders = await readdir(podLogsDirectory).catch(() => []);
+    for (const folder of folders) {
+      const [, , uid] = folder.split('_');
+      if (uid && !hasPod(uid)) await rm(join(podLogsDirectory, folder), { recursive: true, force: true });
+    }
+    if (containerLogsDirectory === '') return;
+    for (const name of await readdir(containerLogsDirectory).catch(() => [])) {
+      const link = join(containerLogsDirectory, name);
+      const target = await readlink(link).catch(() => undefined);
+      // A log that is being rotated is missing for a moment; its folder is not.
+      if (target?.startsWith(`${podLogsDirectory}/`) && !(await exists(dirname(target))))
+        await unlink(link).catch(() => undefined);
+    }
+  }
+
   async podUids(): Promise<readonly string[]> {
     return readdir(join(this.#options.rootDirectory, 'pods')).catch(() => []);
   }
 }
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 function linkName(pod: string, namespace: string, container: string, id: string): string {
   return basename(`${pod}_${namespace}_${container}-${id}.log`);

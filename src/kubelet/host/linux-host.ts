@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import { linuxTopology } from '../resource-managers/linux-topology.ts';
 import type { NodeHost } from './host.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
 import { LinuxFiles } from './linux-files.ts';
@@ -13,6 +14,9 @@ import { LinuxLogs } from './linux-logs.ts';
 import { machineAddresses, machineFacts, machineUsage } from './linux-machine.ts';
 import { LinuxProber } from './linux-prober.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
+import { podDiskUse } from './pod-disk-use.ts';
+import { stateFiles } from './state-files.ts';
+import { LogindShutdown } from './systemd/logind.ts';
 
 export interface LinuxHostOptions {
   readonly clock: Clock;
@@ -25,6 +29,7 @@ export interface LinuxHostOptions {
 
 export function linuxHost({ clock, random, log, configuration, imageDirectory }: LinuxHostOptions): NodeHost {
   const { rootDirectory, podLogsDirectory, containerLogsDirectory } = configuration;
+  const files = new LinuxFiles({ rootDirectory, podLogsDirectory, containerLogsDirectory, random });
   return {
     facts: () => machineFacts(rootDirectory),
     usage: () => machineUsage(rootDirectory, imageDirectory),
@@ -38,9 +43,17 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
       perQos: configuration.cgroupsPerQos,
       log,
     }),
-    files: new LinuxFiles({ rootDirectory, podLogsDirectory, containerLogsDirectory, random }),
+    files,
     network: new LinuxProber(clock),
     logs: new LinuxLogs(clock),
+    state: stateFiles(rootDirectory),
+    topology: async () => linuxTopology((await machineFacts(rootDirectory)).memoryBytes),
+    shutdown: new LogindShutdown(clock),
+    podDiskUse: (pod) =>
+      podDiskUse({
+        logs: files.logDirectory(pod),
+        volumes: join(rootDirectory, 'pods', pod.metadata.uid ?? '', 'volumes'),
+      }),
   };
 }
 

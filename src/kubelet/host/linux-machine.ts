@@ -1,7 +1,10 @@
 /** What the machine is and how much of it is in use, from /proc, /sys and the file systems. */
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, networkInterfaces, release } from 'node:os';
+import { join } from 'node:path';
 import type { FilesystemSpace, MachineFacts, MachineUsage } from './host.ts';
+import { cgroupVersion } from './linux-cgroups.ts';
 
 const text = (path: string) =>
   readFile(path, 'utf8').then(
@@ -32,29 +35,35 @@ export async function machineFacts(rootDirectory: string): Promise<MachineFacts>
     osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Unknown',
     operatingSystem: 'linux',
     architecture: arch() === 'x64' ? 'amd64' : arch(),
+    cgroupVersion: await cgroupVersion(),
+    hasSwapController: await hasSwapController(),
+    pidsMax: await pidsMax(),
   };
 }
 
 export async function machineUsage(rootDirectory: string, imageDirectory: string | undefined): Promise<MachineUsage> {
-  const [memory, nodefs, imagefs, pidsMax, processes] = await Promise.all([
+  const [memory, nodefs, imagefs, pids, processes, devices] = await Promise.all([
     memoryInfo(),
     filesystemSpace(rootDirectory),
     filesystemSpace(imageDirectory ?? rootDirectory),
-    text('/proc/sys/kernel/pid_max'),
+    pidsMax(),
     text('/proc/loadavg'),
+    Promise.all([rootDirectory, imageDirectory ?? rootDirectory].map(deviceOf)),
   ]);
   return {
-    memoryAvailableBytes: memory.get('MemAvailable') ?? 0,
+    // What is neither free nor a page of a file that could be dropped is the working set.
+    memoryAvailableBytes: (memory.get('MemFree') ?? 0) + (memory.get('Inactive(file)') ?? 0),
     nodefs,
     imagefs,
-    pidsMax: Number(pidsMax) || 32_768,
+    dedicatedImageFs: devices[0] !== devices[1],
+    pidsMax: pids,
     // The fourth field is "runnable/existing".
     pidsUsed: Number(/\d+\/(\d+)/.exec(processes)?.[1] ?? 0),
   };
 }
 
 async function memoryInfo(): Promise<Map<string, number>> {
-  const entries = (await text('/proc/meminfo')).matchAll(/^(\w+):\s+(\d+) kB$/gm);
+  const entries = (await text('/proc/meminfo')).matchAll(/^([\w()]+):\s+(\d+) kB$/gm);
   return new Map([...entries].map(([, name, kib]) => [name!, Number(kib) * 1024]));
 }
 
@@ -66,6 +75,23 @@ async function filesystemSpace(path: string): Promise<FilesystemSpace> {
     inodes: info.files,
     inodesFree: info.ffree,
   };
+}
+
+/** Process ids, or threads, whichever run out first. */
+async function pidsMax(): Promise<number> {
+  const [ids, threads] = await Promise.all([text('/proc/sys/kernel/pid_max'), text('/proc/sys/kernel/threads-max')]);
+  return Math.min(Number(ids) || 32_768, Number(threads) || Number.POSITIVE_INFINITY);
+}
+
+/** In v2 the root group has no such file, so our own is asked. */
+async function hasSwapController(): Promise<boolean> {
+  if ((await cgroupVersion()) === 'v1') return existsSync('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
+  const own = /^0::(.*)$/m.exec(await text('/proc/self/cgroup'))?.[1] ?? '';
+  return existsSync(join('/sys/fs/cgroup', own, 'memory.swap.max'));
+}
+
+async function deviceOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => stat('/'))).dev;
 }
 
 /** Pages of each size, in bytes, by the name that resources have: `hugepages-2Mi`. */

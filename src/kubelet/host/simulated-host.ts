@@ -30,6 +30,9 @@ const defaultFacts: MachineFacts = {
   operatingSystem: 'linux',
   architecture: 'amd64',
   swapBytes: 0,
+  cgroupVersion: 'v2',
+  hasSwapController: false,
+  pidsMax: 32_768,
 };
 
 export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
@@ -47,6 +50,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       memoryAvailableBytes: facts.memoryBytes / 2,
       nodefs: half,
       imagefs: half,
+      dedicatedImageFs: false,
       pidsMax: 32_768,
       pidsUsed: 100,
     }),
@@ -58,7 +62,14 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       subPath: async (_pod, volumePath, subPath) => `${volumePath}/${subPath}`,
       unmountAll: async () => {},
     },
-    cgroups: { parentOf: () => '', ensure: async () => {}, remove: async () => {} },
+    cgroups: {
+      parentOf: () => '',
+      ensure: async () => {},
+      ensureNode: async () => {},
+      limitExisting: async () => {},
+      remove: async () => {},
+      podsMemory: async () => undefined,
+    },
     files: {
       logDirectory: (pod) => `/var/log/pods/${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}`,
       prepare: async () => {},
@@ -72,6 +83,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       unlinkLog: async () => {},
       removePod: async () => {},
       removeLogs: async () => {},
+      removeOrphanedLogs: async () => {},
       podUids: async () => [],
     },
     network: {
@@ -79,6 +91,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       tcp: async (host, port) => probe(`${host}:${port}`),
       grpc: async (host, port) => probe(`${host}:${port}`),
     },
+    state: { read: async () => undefined, write: async () => {} },
     logs: {
       async *read(path, { tail }) {
         const entries = options.logOf?.(path) ?? [];

@@ -1,11 +1,8 @@
 /** Images: credentials, the pause image, and when an image is removed. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import type { Secret } from '../../api/gen/core-v1.ts';
-import { collectable } from '../collection/container-collection.ts';
-import { ImageCollection } from '../collection/image-collection.ts';
 import { KeyedBackoff } from '../keyed-backoff.ts';
-import type { Container, Image, Sandbox } from '../runtime/runtime.ts';
 import { credentialsFor, matchesRegistry, qualified, withDefaultTag } from './credentials.ts';
 import { pauseBinaries } from './gen/pause-binary.ts';
 import { pauseImageArchive } from './pause-image.ts';
@@ -71,87 +68,6 @@ it('carries a pause image of both architectures in a few kilobytes', () => {
   assert.deepEqual(archive, pauseImageArchive(), 'the same each time');
   for (const binary of Object.values(pauseBinaries))
     assert.equal(Buffer.from(binary, 'base64').subarray(0, 4).toString('latin1'), '\x7fELF');
-});
-
-describe('what is collected', () => {
-  const image = (id: string, extra: Partial<Image> = {}): Image => ({
-    id,
-    repoTags: [`${id}:1`],
-    repoDigests: [],
-    sizeBytes: 100,
-    username: '',
-    pinned: false,
-    ...extra,
-  });
-  const container = (id: string, extra: Partial<Container> = {}): Container => ({
-    id,
-    sandboxId: 's',
-    name: 'c',
-    attempt: 0,
-    image: '',
-    imageRef: '',
-    imageId: '',
-    state: 'exited',
-    createdAtMs: 0,
-    labels: { 'io.kubernetes.pod.uid': 'pod' },
-    annotations: {},
-    ...extra,
-  });
-
-  it('are images unused for longest, above the high threshold, down to the low one', () => {
-    const collection = new ImageCollection({ highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 1000 });
-    const images = [image('used'), image('old'), image('recent'), image('pinned', { pinned: true })];
-    collection.observe(images, [container('x', { imageId: 'recent' })], 0);
-    collection.observe([...images, image('new')], [container('x', { imageId: 'used' })], 5000);
-    const full = { capacityBytes: 1000, availableBytes: 100 };
-    const plan = collection.candidates([...images, image('new')], full, 5000);
-    assert.deepEqual(
-      plan.images.map(({ id }) => id),
-      ['old', 'recent'],
-    );
-    assert.equal(plan.bytes, 100);
-    assert.deepEqual(collection.candidates(images, { capacityBytes: 1000, availableBytes: 200 }, 5000).images, []);
-  });
-
-  it('are dead containers but the newest of each name, and sandboxes that nothing needs', () => {
-    const containers = [
-      container('a1', { createdAtMs: 1 }),
-      container('a2', { createdAtMs: 2 }),
-      container('a3', { createdAtMs: 3, state: 'running', sandboxId: 's3' }),
-      container('foreign', { labels: {} }),
-    ];
-    const sandbox = (id: string, createdAtMs: number, state: Sandbox['state']): Sandbox => ({
-      id,
-      state,
-      createdAtMs,
-      metadata: { name: '', namespace: '', uid: 'pod', attempt: 0 },
-      labels: { 'io.kubernetes.pod.uid': 'pod' },
-      annotations: {},
-      runtimeHandler: '',
-    });
-    const input = {
-      containers,
-      sandboxes: [sandbox('s3', 3, 'ready'), sandbox('s', 2, 'notReady'), sandbox('s0', 1, 'notReady')],
-      hasPod: () => true,
-      nowMs: 100,
-    };
-    const gone = collectable(input, { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 });
-    assert.deepEqual(
-      gone.containers.map(({ id }) => id),
-      ['a1'],
-    );
-    assert.deepEqual(
-      gone.sandboxes.map(({ id }) => id),
-      ['s0'],
-    );
-    assert.deepEqual(collectable(input, { minAgeMs: 1000, maxPerPodContainer: 1, maxContainers: -1 }).containers, []);
-    assert.deepEqual(
-      collectable(input, { minAgeMs: 0, maxPerPodContainer: -1, maxContainers: 0 })
-        .containers.map(({ id }) => id)
-        .sort(),
-      ['a1', 'a2'],
-    );
-  });
 });
 
 it('doubles a back-off, and forgets it after a while of quiet', () => {

@@ -2,6 +2,7 @@
 import { amountOf } from '../../api/core/v1/pod-resources.ts';
 import { parseQuantity, type Quantity, quantityOf, quantityOfMilli } from '../../apimachinery/quantity.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import { parseThresholdValue, thresholdAmount } from '../eviction/thresholds.ts';
 import type { MachineFacts } from '../host/host.ts';
 
 export type ResourceList = Readonly<Record<string, string>>;
@@ -26,7 +27,9 @@ export function allocatableOf(capacity: ResourceList, configuration: KubeletConf
     for (const reserved of [kubeReserved[name], systemReserved[name]])
       if (reserved) left = left.sub(parseQuantity(reserved));
     const signal = evictionSignals[name];
-    if (signal) left = left.sub(quantityOf(thresholdBytes(evictionHard[signal], amountOf(name, text)), 'BinarySI'));
+    const threshold = signal && evictionHard[signal];
+    if (threshold)
+      left = left.sub(quantityOf(thresholdAmount(parseThresholdValue(threshold), amountOf(name, text)), 'BinarySI'));
     allocatable[name] = left.compare(quantityOf(0)) < 0 ? '0' : left.toString();
   }
   // Huge pages are memory that nobody else can use.
@@ -39,14 +42,18 @@ export function allocatableOf(capacity: ResourceList, configuration: KubeletConf
   return allocatable;
 }
 
+/** For the system and the kubelet together: `cpu` in thousandths of a core, all else in whole units. */
+export function reservedAmounts({
+  kubeReserved,
+  systemReserved,
+}: KubeletConfiguration): Readonly<Record<string, number>> {
+  const sum: Record<string, number> = {};
+  for (const list of [kubeReserved, systemReserved])
+    for (const [name, text] of Object.entries(list)) sum[name] = (sum[name] ?? 0) + amountOf(name, text);
+  return sum;
+}
+
 const evictionSignals: Readonly<Record<string, string>> = {
   memory: 'memory.available',
   'ephemeral-storage': 'nodefs.available',
 };
-
-/** A threshold is an amount or a share of the whole. */
-export function thresholdBytes(threshold: string | undefined, wholeBytes: number): number {
-  if (!threshold) return 0;
-  if (threshold.endsWith('%')) return Math.floor((wholeBytes * Number(threshold.slice(0, -1))) / 100);
-  return amountOf('memory', threshold);
-}

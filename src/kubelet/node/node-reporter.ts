@@ -12,6 +12,7 @@ import { jitter, type Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { PressureCondition } from '../eviction/pressure.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import { sameJson } from '../pods/status-writer.ts';
 import {
@@ -22,7 +23,7 @@ import {
   type RuntimeVersion,
 } from '../runtime/runtime.ts';
 import { allocatableOf, capacityOf } from './capacity.ts';
-import { nodeStatus, pressuresOf, withoutHeartbeats } from './node-status.ts';
+import { nodeStatus, withoutHeartbeats } from './node-status.ts';
 
 export interface NodeReporterOptions {
   readonly client: Client;
@@ -41,20 +42,20 @@ export interface NodeReporterOptions {
   watched(): Node | undefined;
   /** Further reasons why the node is not ready: it is shutting down, containers cannot be listed. */
   problems(): readonly string[];
+  /** What the node suffers from now. */
+  pressures(): ReadonlySet<PressureCondition>;
   /** The node became ready, or its network did. */
   onReady(): void;
 }
 
 const runtimeCheckMs = 5000;
 const fastCheckMs = 250;
-const pressureTransitionMs = 300_000;
 const updateRetries = 5;
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #facts: MachineFacts;
   readonly #version: RuntimeVersion;
-  readonly #pressureSeenMs = new Map<string, number>();
   #runtimeStatus: RuntimeStatus | undefined;
   #runtimeError = 'container runtime status check may not have completed yet';
   #checkedMs = Number.NEGATIVE_INFINITY;
@@ -107,6 +108,14 @@ export class NodeReporter {
     }
   }
 
+  /** Something has changed that others should know of before the next look is due. */
+  reportSoon(): void {
+    void this.report().catch((error) => {
+      if (!this.#options.signal.aborted)
+        this.#options.log.warn('unable to update node status, will retry', { error: messageOf(error) });
+    });
+  }
+
   /** One look, and a write if there is something to tell. */
   async report(): Promise<void> {
     await this.#checkRuntime();
@@ -153,19 +162,10 @@ export class NodeReporter {
 
   async #measure(before: NodeStatus | undefined): Promise<NodeStatus> {
     const { clock, configuration, host, hostname, kubeletVersion, runtime, signal } = this.#options;
-    const usage = await host.usage();
-    for (const pressure of pressuresOf(configuration, usage, this.#facts))
-      this.#pressureSeenMs.set(pressure, clock.monotonic());
-    const recentPressures = new Set(
-      [...this.#pressureSeenMs]
-        .filter(([, seenMs]) => clock.monotonic() - seenMs < pressureTransitionMs)
-        .map(([name]) => name),
-    );
     this.#images = await runtime.listImages({ signal }).catch(() => this.#images);
     return nodeStatus({
       configuration,
       facts: this.#facts,
-      usage,
       runtime: this.#version,
       handlers: this.#runtimeStatus?.handlers ?? [],
       supplementalGroupsPolicy: this.#runtimeStatus?.supplementalGroupsPolicy ?? false,
@@ -174,7 +174,7 @@ export class NodeReporter {
       addresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses(),
       kubeletVersion,
       problems: [...this.#runtimeProblems(), ...this.#options.problems()],
-      recentPressures,
+      pressures: this.#options.pressures(),
       before,
       nowMs: clock.now(),
     });

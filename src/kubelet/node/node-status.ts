@@ -3,14 +3,14 @@ import type { ContainerImage, NodeAddress, NodeCondition, NodeStatus } from '../
 import { aggregate } from '../../apimachinery/go-text.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
-import type { MachineFacts, MachineUsage } from '../host/host.ts';
+import type { PressureCondition } from '../eviction/pressure.ts';
+import type { MachineFacts } from '../host/host.ts';
 import type { Image, RuntimeHandler, RuntimeVersion } from '../runtime/runtime.ts';
-import { allocatableOf, capacityOf, thresholdBytes } from './capacity.ts';
+import { allocatableOf, capacityOf } from './capacity.ts';
 
 export interface NodeStatusInput {
   readonly configuration: KubeletConfiguration;
   readonly facts: MachineFacts;
-  readonly usage: MachineUsage;
   readonly runtime: RuntimeVersion;
   readonly handlers: readonly RuntimeHandler[];
   readonly supplementalGroupsPolicy: boolean;
@@ -21,8 +21,7 @@ export interface NodeStatusInput {
   readonly kubeletVersion: string;
   /** What keeps the node from being ready. */
   readonly problems: readonly string[];
-  /** Pressures that were true a short while ago count as true still. */
-  readonly recentPressures: ReadonlySet<string>;
+  readonly pressures: ReadonlySet<PressureCondition>;
   readonly before: NodeStatus | undefined;
   readonly nowMs: number;
 }
@@ -101,35 +100,14 @@ function conditions(input: NodeStatusInput): readonly NodeCondition[] {
   return [...others, ...own];
 }
 
-/** Which pressures there are now. */
-export function pressuresOf(
-  configuration: KubeletConfiguration,
-  usage: MachineUsage,
-  facts: MachineFacts,
-): ReadonlySet<string> {
-  const { evictionHard } = configuration;
-  const pressures = new Set<string>();
-  const isBelow = (available: number, signal: string, whole: number) =>
-    evictionHard[signal] !== undefined && available < thresholdBytes(evictionHard[signal], whole);
-  if (isBelow(usage.memoryAvailableBytes, 'memory.available', facts.memoryBytes)) pressures.add('MemoryPressure');
-  for (const name of ['nodefs', 'imagefs'] as const) {
-    const space = usage[name];
-    if (
-      isBelow(space.availableBytes, `${name}.available`, space.capacityBytes) ||
-      isBelow(space.inodesFree, `${name}.inodesFree`, space.inodes)
-    )
-      pressures.add('DiskPressure');
-  }
-  if (isBelow(usage.pidsMax - usage.pidsUsed, 'pid.available', usage.pidsMax)) pressures.add('PIDPressure');
-  return pressures;
-}
-
-function pressureConditions({ configuration, usage, facts, recentPressures }: NodeStatusInput): ConditionDraft[] {
-  const now = pressuresOf(configuration, usage, facts);
-  const has = (type: string) => now.has(type) || recentPressures.has(type);
-  const condition = (type: string, yes: readonly [string, string], no: readonly [string, string]): ConditionDraft => {
-    const [reason, message] = has(type) ? yes : no;
-    return { type, status: has(type) ? 'True' : 'False', reason, message };
+function pressureConditions({ pressures }: NodeStatusInput): ConditionDraft[] {
+  const condition = (
+    type: PressureCondition,
+    yes: readonly [string, string],
+    no: readonly [string, string],
+  ): ConditionDraft => {
+    const [reason, message] = pressures.has(type) ? yes : no;
+    return { type, status: pressures.has(type) ? 'True' : 'False', reason, message };
   };
   return [
     condition(

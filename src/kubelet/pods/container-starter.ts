@@ -17,6 +17,7 @@ import { containerHash } from './container-hash.ts';
 import { runHook } from './container-stopper.ts';
 import type { ContainerStart } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
+import { resourceSettings } from './resource-settings.ts';
 import { latestContainer, type RuntimePod } from './runtime-pod.ts';
 
 export class StartError extends Error {
@@ -72,9 +73,7 @@ export async function startContainer(
       imageRef: image.ref,
       image: image.image,
       targetContainerId: targetOf(spec, context),
-      cpuCfsQuota: configuration.cpuCfsQuota,
-      cpuCfsQuotaPeriodMs: configuration.cpuCfsQuotaPeriodMs,
-      memoryCapacityBytes: services.memoryCapacityBytes,
+      ...resourceSettings(services),
       seccompDefault: configuration.seccompDefault,
     });
   });

@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
-import { podResources } from '../containers/resources.ts';
+import { podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import type { SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
@@ -11,6 +11,7 @@ import { stopAll, stopContainer } from './container-stopper.ts';
 import { mountVolumes, pullSecrets } from './pod-mounts.ts';
 import type { ContainerStop, PodPlan } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
+import { resourceSettings } from './resource-settings.ts';
 import { type RuntimePod, readySandbox } from './runtime-pod.ts';
 
 export interface ExecutionContext {
@@ -37,13 +38,10 @@ export async function executePlan(
   context: ExecutionContext,
 ): Promise<ExecutionOutcome> {
   const { pod, observed, signal } = context;
-  const { cgroups, files } = services.host;
+  const { files } = services.host;
   // The Pod's folder comes first: it gives what is below its rights.
   await files.prepare(pod);
-  const [volumes] = await Promise.all([
-    mounted(services, pod),
-    cgroups.ensure(pod, podResources(pod, resourceSettings(services))),
-  ]);
+  const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod)]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
   const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);
@@ -78,9 +76,11 @@ export async function executePlan(
   return { didSomething, retryAfterMs, renewAfterMs };
 }
 
-function resourceSettings({ configuration, memoryCapacityBytes }: PodServices) {
-  const { cpuCfsQuota, cpuCfsQuotaPeriodMs } = configuration;
-  return { cpuCfsQuota, cpuCfsQuotaPeriodMs, memoryCapacityBytes };
+/** The classes first: a Pod's group has no more than those above it. */
+async function ensureCgroups(services: PodServices, pod: Pod): Promise<void> {
+  const { cgroups } = services.host;
+  await cgroups.ensureNode(() => services.nodeCgroups());
+  await cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
 }
 
 async function mounted(services: PodServices, pod: Pod) {

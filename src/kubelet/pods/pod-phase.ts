@@ -1,4 +1,5 @@
 /** A Pod's phase from the statuses of its containers. Pure; the rules are upstream's. */
+import { isMirrorPod } from '../../api/core/v1/mirror-pod.ts';
 import { isSidecar, shouldRestart } from '../../api/core/v1/pod-status.ts';
 import type { Container, ContainerStatus, Pod, PodPhase } from '../../api/gen/core-v1.ts';
 
@@ -25,6 +26,18 @@ export function podPhase(pod: Pod, statuses: readonly ContainerStatus[], options
 export function isStaticPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
   return source !== undefined && source !== 'api';
+}
+
+const systemCriticalPriority = 2_000_000_000;
+
+/** Runs for the node or the cluster itself: it has the priority of their components. */
+export function hasCriticalPriority({ spec }: Pod): boolean {
+  return (spec.priority ?? 0) >= systemCriticalPriority;
+}
+
+/** A Pod that stays when others are evicted: also each that came from a file. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || hasCriticalPriority(pod);
 }
 
 interface SidecarCounts {

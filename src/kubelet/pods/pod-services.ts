@@ -3,11 +3,13 @@ import type { Pod, Service } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
-import type { NodeHost } from '../host/host.ts';
+import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Prober } from '../probes/prober.ts';
+import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
 import type { VolumeSources } from '../volumes/resolve.ts';
@@ -29,7 +31,11 @@ export interface PodServices {
   readonly objects: ReferencedObjects;
   readonly volumeSources: VolumeSources;
   readonly restartBackoff: KeyedBackoff;
-  readonly memoryCapacityBytes: number;
+  readonly facts: MachineFacts;
+  /** Who has processors and memory for itself; absent: nobody has. */
+  readonly resources?: NodeResources | undefined;
+  /** Of the groups above Pods, by the Pods that there are now. */
+  nodeCgroups(): NodeCgroupLimits;
   /** All Services known; empty until they are. */
   services(): readonly Service[];
   /** Whether Services are known, so that a container's environment can be made. */

@@ -66,6 +66,7 @@ export class PodWorker {
   #failures = 0;
   #timer: Timer | undefined;
   #step = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(pod: Pod, options: PodWorkerOptions) {
     this.uid = pod.metadata.uid ?? '';
@@ -82,6 +83,11 @@ export class PodWorker {
 
   get stage(): PodStage {
     return this.#stage;
+  }
+
+  /** Resolves when nothing of it runs any more, and nothing will. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** What the runtime showed the last time. */
@@ -101,6 +107,16 @@ export class PodWorker {
     if (pod.metadata.deletionTimestamp) this.terminate({ graceSeconds: pod.metadata.deletionGracePeriodSeconds });
     // Most updates are the echo of our own status.
     if (before === pod || !isSameToKubelet(before, pod)) this.wake();
+    else this.#restate();
+  }
+
+  /** Only the status has changed: where it was not our own write, what is ours in it is put right. */
+  #restate(): void {
+    const { statuses } = this.#services;
+    const target = this.#target();
+    if (!this.#status || !target || this.#isGone) return;
+    if (statuses.hasWritten(target.uid, this.#pod.metadata.resourceVersion)) return;
+    statuses.set(target, this.#podWithStatus().status ?? this.#status, this.#pod);
   }
 
   /** The object is gone from the API server, or its file from the node. */
@@ -116,7 +132,7 @@ export class PodWorker {
     const target = this.#target();
     const status = rejectedStatus(this.#pod, reason, message, this.#services.clock.now());
     this.#status = status;
-    if (target) this.#services.statuses.set(target, status, this.#pod.status);
+    if (target) this.#services.statuses.set(target, status, this.#pod);
     this.#enter('terminated');
     this.wake();
   }
@@ -291,6 +307,10 @@ export class PodWorker {
       return undefined;
     }
     const observed = await this.#observeAnyway();
+    const { minimumContainerTtlMs } = this.#services.configuration;
+    const youngestMs = Math.max(...observed.containers.map(({ createdAtMs }) => createdAtMs));
+    const keepMs = youngestMs + minimumContainerTtlMs - this.#services.clock.now();
+    if (minimumContainerTtlMs > 0 && keepMs > 0) return keepMs;
     for (const container of observed.containers) {
       await host.files.unlinkLog(container);
       await runtime.removeContainer(container.id);
@@ -340,7 +360,7 @@ export class PodWorker {
       },
     });
     this.#status = status;
-    if (target && !this.#isGone) statuses.set(target, status, this.#pod.status);
+    if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
       this.#isDirty = true;
   }
@@ -385,6 +405,7 @@ export class PodWorker {
 
   #enter(stage: PodStage): void {
     this.#stage = stage;
+    if (stage === 'terminated' || stage === 'finished') this.#ended.resolve();
     this.#options.onStage(this);
   }
 }

@@ -49,6 +49,18 @@ export class PodWorkers {
     return [...this.#workers.values()];
   }
 
+  /** Pods that run or are about to, as their status stands. */
+  active(): readonly Pod[] {
+    return this.all()
+      .filter(({ stage }) => stage === 'syncing')
+      .map(({ pod }) => pod);
+  }
+
+  /** Whether every source has told what it has: what is not here now belongs to no Pod. */
+  get sourcesReady(): boolean {
+    return this.#sourcesReady;
+  }
+
   /** Whether anything runs or is about to. */
   get isActive(): boolean {
     for (const { stage } of this.#workers.values()) if (stage === 'syncing' || stage === 'terminating') return true;
@@ -112,6 +124,7 @@ export class PodWorkers {
       statusTarget,
       onStage: ({ uid, stage }) => {
         if (stage === 'finished') this.#workers.delete(uid);
+        if (stage === 'terminated') services.resources?.release(uid);
       },
     });
     this.#workers.set(worker.uid, worker);
@@ -129,7 +142,7 @@ export class PodWorkers {
         (worker) => worker.uid !== pod.metadata.uid && (worker.stage === 'syncing' || worker.stage === 'terminating'),
       )
       .map((worker) => worker.pod);
-    return rejectionOf(pod, others, this.#options.node());
+    return rejectionOf(pod, others, this.#options.node()) ?? this.#options.services.resources?.admit(pod);
   }
 
   #abandon(): void {

@@ -31,7 +31,8 @@ export interface KubeletServerOptions {
   readonly listen: ListenAddress;
   /** The health page without authentication; absent: none. Upstream: 127.0.0.1:10248. */
   readonly healthz?: ListenAddress | undefined;
-  readonly tls: ServingCertificate;
+  /** Absent: no connection comes about until one is given. */
+  readonly tls: ServingCertificate | undefined;
   /** What is asked of clients' TLS. Default: TLS 1.2 and newer. */
   readonly tlsParameters?: TlsParameters | undefined;
   readonly authenticate: Authenticate;
@@ -96,8 +97,7 @@ class HttpsServer {
     this.#tlsParameters = options.tlsParameters ?? defaultTlsParameters;
     this.#access = { nodeName: view.nodeName, authenticate, authorize, log };
     this.server = createServer({
-      cert: tls.certificate,
-      key: tls.key,
+      ...(tls ? { cert: tls.certificate, key: tls.key } : {}),
       ...this.#tlsParameters,
       // Authentication decides what a certificate is worth; a foreign one is a 401, not a broken connection.
       requestCert: true,

@@ -4,10 +4,12 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
 import type { MachineFacts, MachineUsage } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
+import type { NodeCareCounts } from '../node-care.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import { configurationDocument } from './configuration-document.ts';
 
@@ -23,6 +25,10 @@ export interface KubeletView {
   usage(): Promise<MachineUsage>;
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** What the kubelet did for its node. */
+  counts?(): NodeCareCounts;
+  /** Of those certificates that the kubelet renews itself. */
+  certificates?: KubeletCertificates | undefined;
   /** Why the kubelet makes no progress, or undefined when it does. */
   problem(): string | undefined;
   /** The configuration in the form of its file (`KubeletConfiguration`). */
@@ -33,13 +39,21 @@ export interface LogReading extends LogOptions {
   readonly signal: AbortSignal;
 }
 
+type CertificateFigures = Pick<CertificateRotation, 'ttlSeconds' | 'failures'>;
+
+export interface KubeletCertificates {
+  readonly client: CertificateFigures | undefined;
+  readonly serving: CertificateFigures | undefined;
+}
+
 export interface ViewOptions {
   readonly clock: Clock;
   readonly cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  readonly certificates?: KubeletCertificates | undefined;
 }
 
 /** A running kubelet as its server sees it. */
-export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds }: ViewOptions): KubeletView {
+export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }: ViewOptions): KubeletView {
   return {
     nodeName: kubelet.nodeName,
     runtime: kubelet.runtime,
@@ -54,7 +68,9 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds }: ViewOptions)
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     cpuNanoSeconds,
-    problem: () => undefined,
+    counts: () => kubelet.counts,
+    certificates,
+    problem: () => kubelet.problem(),
     configuration: () => configurationDocument(kubelet.configuration),
   };
 }

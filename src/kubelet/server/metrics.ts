@@ -1,5 +1,6 @@
 /** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
-import type { KubeletView } from './kubelet-view.ts';
+import type { NodeCareCounts } from '../node-care.ts';
+import type { KubeletCertificates, KubeletView } from './kubelet-view.ts';
 import { type Metric, type MetricSample, metricsText } from './metrics-text.ts';
 import { type ContainerSample, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
@@ -37,6 +38,8 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
         return { labels: { code, method, path, server_type: 'readwrite' }, value };
       }),
     ),
+    ...nodeCareMetrics(view.counts?.()),
+    ...certificateMetrics(view.certificates),
     counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
       { value: usage.cpuSeconds },
     ]),
@@ -45,6 +48,54 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
       { value: usage.startedAtSeconds },
     ]),
   ]);
+}
+
+function nodeCareMetrics(counts: NodeCareCounts | undefined): Metric[] {
+  if (!counts) return [];
+  const { evictions, removedImages, shutdown } = counts;
+  const seconds = (ms: number) => Math.floor(ms / 1000);
+  return [
+    counter(
+      'kubelet_evictions',
+      'Cumulative number of pod evictions by eviction signal',
+      [...evictions].map(([signal, value]) => ({ labels: { eviction_signal: signal }, value })),
+    ),
+    counter(
+      'kubelet_image_garbage_collected_total',
+      'Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+      Object.entries(removedImages).map(([reason, value]) => ({ labels: { reason }, value })),
+    ),
+    gauge(
+      'kubelet_graceful_shutdown_start_time_seconds',
+      'Last graceful shutdown start time since unix epoch in seconds',
+      shutdown ? [{ value: seconds(shutdown.startedMs) }] : [],
+    ),
+    gauge(
+      'kubelet_graceful_shutdown_end_time_seconds',
+      'Last graceful shutdown end time since unix epoch in seconds',
+      shutdown ? [{ value: seconds(shutdown.endedMs) }] : [],
+    ),
+  ];
+}
+
+function certificateMetrics({ client, serving }: KubeletCertificates = { client: undefined, serving: undefined }) {
+  const errors = 'Counter of certificate renewal errors.';
+  const ttl = (whose: string) =>
+    `Gauge of the TTL (time-to-live) of the Kubelet's ${whose} certificate in seconds: negative when expired, +INF without one.`;
+  return [
+    ...(client
+      ? [
+          gauge('kubelet_certificate_manager_client_ttl_seconds', ttl('client'), [{ value: client.ttlSeconds }]),
+          counter('kubelet_certificate_manager_client_expiration_renew_errors', errors, [{ value: client.failures }]),
+        ]
+      : []),
+    ...(serving
+      ? [
+          gauge('kubelet_certificate_manager_server_ttl_seconds', ttl('serving'), [{ value: serving.ttlSeconds }]),
+          counter('kubelet_server_expiration_renew_errors', errors, [{ value: serving.failures }]),
+        ]
+      : []),
+  ];
 }
 
 /** `sample` is undefined when it could not be had. */

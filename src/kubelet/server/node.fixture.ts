@@ -24,12 +24,16 @@ export const facts: MachineFacts = {
   operatingSystem: 'linux',
   architecture: 'amd64',
   swapBytes: 0,
+  cgroupVersion: 'v2',
+  hasSwapController: false,
+  pidsMax: 32_768,
 };
 const filesystem = { capacityBytes: 1000, availableBytes: 400, inodes: 100, inodesFree: 90 };
 export const usage: MachineUsage = {
   memoryAvailableBytes: 6 << 20,
   nodefs: filesystem,
   imagefs: filesystem,
+  dedicatedImageFs: false,
   pidsMax: 1000,
   pidsUsed: 10,
 };

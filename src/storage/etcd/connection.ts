@@ -36,6 +36,8 @@ export interface EtcdConnectionOptions {
   readonly clock: Clock;
   /** Of one call with all its tries. Default 10 seconds. */
   readonly requestTimeoutMs?: number | undefined;
+  /** How long a member may say nothing before it is asked whether it lives. Default 30 seconds, as upstream's client. */
+  readonly keepaliveMs?: number | undefined;
 }
 
 export type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>;
@@ -62,13 +64,13 @@ interface CallOptions {
 }
 
 const defaultRequestTimeoutMs = 10_000;
+const defaultKeepaliveMs = 30_000;
+/** How long a member may take to say that it lives. */
+const longestSilenceMs = 10_000;
 const retryDelayMs = 50;
 const channelOptions = {
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // A member that went silently is noticed as soon as upstream's client notices it.
-  'grpc.keepalive_time_ms': 30_000,
-  'grpc.keepalive_timeout_ms': 10_000,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
@@ -78,14 +80,16 @@ const channelOptions = {
 export class EtcdConnection {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #endpoints: readonly string[];
   readonly #members: readonly GrpcClient[];
   #current = 0;
 
-  constructor({ endpoints, tls, clock, requestTimeoutMs }: EtcdConnectionOptions) {
+  constructor({ endpoints, tls, clock, requestTimeoutMs, keepaliveMs }: EtcdConnectionOptions) {
     if (endpoints.length === 0) throw new TypeError('no etcd endpoint is given');
     this.#clock = clock;
     this.#timeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
-    this.#members = endpoints.map((endpoint) => memberAt(endpoint, tls));
+    this.#endpoints = endpoints;
+    this.#members = endpoints.map((endpoint) => memberAt(endpoint, { tls, keepaliveMs }));
   }
 
   call<Q extends Table, R extends Table>(
@@ -99,7 +103,7 @@ export class EtcdConnection {
       try {
         return await this.#callOnce(member, method, request, dueMs);
       } catch (error) {
-        if (!(error instanceof EtcdError) || error.code !== status.UNAVAILABLE) throw error;
+        if (!(error instanceof EtcdError) || !isOfMember(error)) throw error;
         this.#leave(member);
         const again = repeatable || neverSent(error);
         if (!again || this.#clock.monotonic() + retryDelayMs >= dueMs) throw error;
@@ -108,6 +112,20 @@ export class EtcdConnection {
       }
     };
     return attempt();
+  }
+
+  /** Asks every member by itself; undefined for one that does not answer in time. */
+  async callEach<Q extends Table, R extends Table>(
+    method: Method<Q, R>,
+    request: Draft<Q>,
+    { timeoutMs }: { readonly timeoutMs: number },
+  ): Promise<ReadonlyMap<string, Message<R> | undefined>> {
+    const dueMs = this.#clock.monotonic() + timeoutMs;
+    const answers = this.#endpoints.map(async (endpoint, member) => {
+      const answer = await this.#callOnce(member, method, request, dueMs).catch(() => undefined);
+      return [endpoint, answer] as const;
+    });
+    return new Map(await Promise.all(answers));
   }
 
   /** A stream that etcd ends when its member loses the leader. `failed` has the next stream go to another member. */
@@ -160,7 +178,9 @@ export class EtcdConnection {
   }
 }
 
-function memberAt(endpoint: string, tls: EtcdTls = {}): GrpcClient {
+type MemberOptions = Pick<EtcdConnectionOptions, 'tls' | 'keepaliveMs'>;
+
+function memberAt(endpoint: string, { tls = {}, keepaliveMs = defaultKeepaliveMs }: MemberOptions): GrpcClient {
   const url = new URL(endpoint.includes('://') ? endpoint : `http://${endpoint}`);
   const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
   const secure = url.protocol === 'https:';
@@ -169,8 +189,17 @@ function memberAt(endpoint: string, tls: EtcdTls = {}): GrpcClient {
     secure
       ? credentials.createSsl(pem(tls.caPem), pem(tls.keyPem), pem(tls.certificatePem))
       : credentials.createInsecure(),
-    channelOptions,
+    {
+      ...channelOptions,
+      'grpc.keepalive_time_ms': keepaliveMs,
+      'grpc.keepalive_timeout_ms': Math.min(keepaliveMs, longestSilenceMs),
+    },
   );
+}
+
+/** Whether another member may do better: this one cannot be reached, has no leader, or does not answer. */
+function isOfMember({ code }: EtcdError): boolean {
+  return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED;
 }
 
 /** The words with which the gRPC library says that a call has not left this machine. */

@@ -1,18 +1,26 @@
 /** The contract on a real etcd: a fresh one for each test, since the contract names revisions. */
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Clock } from '../../base/clock.ts';
 import type { Codec } from '../codec.ts';
 import { describeStore } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 import { openEtcdStore } from './etcd-store.ts';
-import { etcdMissing, startEtcd } from './process.fixture.ts';
+import { etcdMissing, laterEtcd, laterEtcdMissing, startEtcd } from './process.fixture.ts';
 
 const text: Codec<string> = { encode: (value) => Buffer.from(value), decode: (bytes) => bytes.toString() };
 
-describeStore('etcd', open, { modelRuns: 10, skip: etcdMissing() });
+describeStore('etcd', (clock, t) => open(clock, t), { modelRuns: 10, skip: etcdMissing() });
+// The other way of learning about progress; the model has nothing to do with it.
+describeStore('etcd that tells progress', (clock, t) => open(clock, t, laterEtcd), {
+  modelRuns: 3,
+  skip: etcdMissing() || laterEtcdMissing(),
+});
 
-async function open(clock: Clock, t: TestContext): Promise<Store<string>> {
-  const etcd = await startEtcd();
+async function open(clock: Clock, t: TestContext, binary?: string): Promise<Store<string>> {
+  const etcd = await startEtcd(binary ? { binary } : {});
   t.after(() => etcd.stop());
-  return openEtcdStore({ endpoints: etcd.endpoints, codec: text, clock });
+  const store = await openEtcdStore({ endpoints: etcd.endpoints, codec: text, clock });
+  assert.equal(store.tellsProgress, binary !== undefined);
+  return store;
 }

@@ -30,6 +30,7 @@ import { EtcdWatch } from './etcd-watch.ts';
 import { type KeyRoot, KeySpace } from './key-space.ts';
 import { Leases } from './leases.ts';
 import { compareTargets, type KeyValue, methods, type RequestOp } from './messages.ts';
+import { tellsProgress } from './releases.ts';
 
 export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly codec: Codec<V>;
@@ -37,7 +38,17 @@ export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly root?: KeyRoot | undefined;
   /** `--lease-reuse-duration-seconds`: see `Leases`. */
   readonly leaseReuseSeconds?: number | undefined;
+  /** Told of every request for keys of the store, once it is answered. */
+  readonly observe?: ((request: EtcdRequest) => void) | undefined;
   readonly log?: Log | undefined;
+}
+
+export interface EtcdRequest {
+  readonly operation: 'get' | 'list' | 'create' | 'update' | 'delete';
+  /** The key, or where the range begins. */
+  readonly key: string;
+  readonly durationMs: number;
+  readonly failed: boolean;
 }
 
 /** Connects, and fails with an `EtcdError` if no member answers in time. */
@@ -45,6 +56,7 @@ export async function openEtcdStore<V>(options: EtcdStoreOptions<V>): Promise<Et
   const store = new EtcdStore(options);
   try {
     await store.currentRevision();
+    await store.learnReleases();
     return store;
   } catch (error) {
     await store.close();
@@ -70,6 +82,7 @@ export interface Claim {
 /** Entries per call: a long range is read in pieces of one revision. */
 const pageLength = 5_000;
 const closingTimeoutMs = 2_000;
+const memberTimeoutMs = 2_000;
 const leaseNotFound = 'etcdserver: requested lease not found';
 const compacted = 'etcdserver: mvcc: required revision has been compacted';
 const future = 'etcdserver: mvcc: required revision is a future revision';
@@ -79,6 +92,7 @@ export class EtcdStore<V> implements Store<V> {
   readonly #log: Log;
   readonly #codec: Codec<V>;
   readonly #connection: EtcdConnection;
+  readonly #observe: EtcdStoreOptions<V>['observe'];
   readonly #keys: KeySpace;
   readonly #leases: Leases;
   readonly #expiry: Expiry<undefined>;
@@ -87,6 +101,8 @@ export class EtcdStore<V> implements Store<V> {
   readonly #writes = new Map<string, Promise<unknown>>();
   #revision = 0;
   #compactedRevision = 0;
+  #tellsProgress = false;
+  #seekIsDue = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdStoreOptions<V>) {
@@ -95,6 +111,7 @@ export class EtcdStore<V> implements Store<V> {
     this.#log = log;
     this.#codec = codec;
     this.#connection = new EtcdConnection(options);
+    this.#observe = options.observe;
     this.#keys = new KeySpace(options.root);
     const grant = (ttlSeconds: number) => this.#grant(ttlSeconds);
     this.#leases = new Leases({ clock, grant, longestSpareSeconds: leaseReuseSeconds });
@@ -115,18 +132,37 @@ export class EtcdStore<V> implements Store<V> {
   async currentRevision(): Promise<number> {
     const request = { key: Uint8Array.of(0), countOnly: true };
     const { header } = await this.#connection.call(methods.range, request, { repeatable: true });
-    this.#noteRevision(header?.revision ?? 0);
-    return header?.revision ?? 0;
+    const revision = header?.revision ?? 0;
+    this.#noteRevision(revision);
+    // Whoever asks wants to see it.
+    for (const watch of this.#watches) watch.seek(revision);
+    return revision;
+  }
+
+  /** Whether watches may rely on what etcd says of their progress: if all members are of a release that can be believed. */
+  get tellsProgress(): boolean {
+    return this.#tellsProgress;
+  }
+
+  /** Before the first watch. A member that does not answer counts as an old one. */
+  async learnReleases(): Promise<void> {
+    const members = await this.#connection.callEach(methods.status, {}, { timeoutMs: memberTimeoutMs });
+    this.#tellsProgress = [...members.values()].every((answer) => tellsProgress(answer?.version ?? ''));
   }
 
   async get(key: string, options: { readonly revision?: number | undefined } = {}): Promise<Entry<V> | undefined> {
     this.#checkOpen();
-    const { kvs } = await this.#range({ key: this.#keys.toEtcd(key), revision: options.revision });
+    const request = { key: this.#keys.toEtcd(key), revision: options.revision };
+    const { kvs } = await this.#observed('get', key, () => this.#range(request));
     return kvs[0] && this.#toEntry(kvs[0]);
   }
 
-  async range({ start, end, limit = 0, revision: asked }: RangeOptions): Promise<RangeResult<V>> {
+  async range(options: RangeOptions): Promise<RangeResult<V>> {
     this.#checkOpen();
+    return this.#observed('list', options.start, () => this.#pages(options));
+  }
+
+  async #pages({ start, end, limit = 0, revision: asked }: RangeOptions): Promise<RangeResult<V>> {
     const { key: firstKey, rangeEnd } = this.#keys.bounds(start, end);
     const first = await this.#range({
       key: firstKey,
@@ -190,6 +226,8 @@ export class EtcdStore<V> implements Store<V> {
       keys: this.#keys,
       toEntry: (kv) => this.#toEntry(kv),
       compactedRevision: () => this.#compactedRevision,
+      tellsProgress: this.#tellsProgress,
+      knownRevision: () => this.#revision,
       onRevision: (revision) => this.#noteRevision(revision),
       onCompacted: (revision) => this.noteCompacted(revision),
       onEnd: (ended) => this.#watches.delete(ended),
@@ -213,6 +251,13 @@ export class EtcdStore<V> implements Store<V> {
   async size(): Promise<number> {
     this.#checkOpen();
     return (await this.#connection.call(methods.status, {}, { repeatable: true })).dbSize;
+  }
+
+  /** Bytes of each member's file, by endpoint; -1 for one that does not answer. */
+  async sizes(): Promise<ReadonlyMap<string, number>> {
+    this.#checkOpen();
+    const members = await this.#connection.callEach(methods.status, {}, { timeoutMs: memberTimeoutMs });
+    return new Map([...members].map(([endpoint, answer]) => [endpoint, answer?.dbSize ?? -1]));
   }
 
   /** Rejects if a majority of the members does not answer in time. */
@@ -295,7 +340,24 @@ export class EtcdStore<V> implements Store<V> {
     }
   }
 
-  async #transact({ key: name, expected, content }: Change, lease?: bigint): Promise<CommitResult<V>> {
+  #transact(change: Change, lease?: bigint): Promise<CommitResult<V>> {
+    const operation = !change.content ? 'delete' : change.expected === 0 ? 'create' : 'update';
+    return this.#observed(operation, change.key, () => this.#compareAndSet(change, lease));
+  }
+
+  async #observed<T>(operation: EtcdRequest['operation'], key: string, request: () => Promise<T>): Promise<T> {
+    const startedMs = this.#clock.monotonic();
+    let failed = true;
+    try {
+      const result = await request();
+      failed = false;
+      return result;
+    } finally {
+      this.#observe?.({ operation, key, durationMs: this.#clock.monotonic() - startedMs, failed });
+    }
+  }
+
+  async #compareAndSet({ key: name, expected, content }: Change, lease?: bigint): Promise<CommitResult<V>> {
     const key = this.#keys.toEtcd(name);
     const success: RequestOp = content
       ? { put: { key, value: content.bytes, lease, prevKv: true } }
@@ -311,12 +373,23 @@ export class EtcdStore<V> implements Store<V> {
     );
     const revision = header?.revision ?? 0;
     this.#noteRevision(revision);
+    this.#seekSoon();
     const [response] = responses;
     const entry = (kv: KeyValue | undefined) => kv && this.#toEntry(kv);
     if (!succeeded) return { ok: false, current: entry(response?.range?.kvs[0]) };
     if (content) return { ok: true, revision, previous: entry(response?.put?.previous) };
     if (!response?.delete?.deleted) return { ok: false, current: undefined };
     return { ok: true, revision, previous: entry(response.delete.previous[0]) };
+  }
+
+  /** Quiet watches hear of a write too, once for all writes of a turn. */
+  #seekSoon(): void {
+    if (this.#seekIsDue || !this.#tellsProgress) return;
+    this.#seekIsDue = true;
+    this.#clock.soon(() => {
+      this.#seekIsDue = false;
+      for (const watch of this.#watches) watch.seek(this.#revision);
+    });
   }
 
   async #range(request: { key: Uint8Array; rangeEnd?: Uint8Array; limit?: number; revision: number | undefined }) {

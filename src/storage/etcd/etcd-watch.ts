@@ -2,8 +2,9 @@
  * One watch on etcd that outlives its connections. Invariant: its watcher gets every change of its range after its position exactly
  * once and in order, or its end.
  *
- * It asks for all keys of etcd, not for its range alone, if its watcher wants to hear of progress: then each event proves that all
- * before it have come, on every release of etcd (what etcd itself says of progress is not to be trusted before 3.4.31 and 3.5.13).
+ * A watcher that wants to hear of progress is told of it in one of two ways. Where what etcd says of progress is true, the watch asks for
+ * it. Where it is not (before 3.4.31 and 3.5.13), the watch is one on all keys of etcd, not on its range alone: then each event proves
+ * that all before it have come.
  *
  * It begins at its position, the change there included, and passes that one over: etcd takes a watch from the very revision that was
  * compacted, whose removals are gone, and so one that begins after a position before it would have a gap.
@@ -15,6 +16,7 @@ import { CompactedError, type Entry, type StoreEvent, type Watcher, type WatchOp
 import type { EtcdConnection, WatchStream } from './connection.ts';
 import type { KeySpace } from './key-space.ts';
 import { deleteEvent, type Event, type KeyValue, type WatchResponse } from './messages.ts';
+import type { ProgressRequests } from './progress-requests.ts';
 
 export interface EtcdWatchOptions<V> {
   readonly connection: EtcdConnection;
@@ -23,6 +25,10 @@ export interface EtcdWatchOptions<V> {
   readonly keys: KeySpace;
   readonly toEntry: (kv: KeyValue) => Entry<V>;
   readonly compactedRevision: () => number;
+  /** Whether etcd can be believed what it says of progress. */
+  readonly tellsProgress: boolean;
+  /** The newest revision known when the watch begins: it says when it is there. */
+  readonly knownRevision: () => number;
   /** Changes up to this revision are known. */
   readonly onRevision: (revision: number) => void;
   readonly onCompacted: (revision: number) => void;
@@ -43,6 +49,7 @@ export class EtcdWatch<V> {
   #reopening: Timer | undefined;
   /** Of a response that comes in several parts. */
   #parts: Event[] = [];
+  readonly #progress: ProgressRequests | undefined;
   #waiting: { readonly revision: number; readonly resolve: () => void }[] = [];
   #closed = false;
 
@@ -59,6 +66,7 @@ export class EtcdWatch<V> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#progress?.close();
     this.#reopening?.cancel();
     this.#stream?.cancel();
     this.#options.onEnd(this);
@@ -79,7 +87,13 @@ export class EtcdWatch<V> {
   /** Resolves when all up to `revision` has been delivered, or the watch has ended; at once if this watch cannot tell. */
   reach(revision: number): Promise<void> {
     if (this.#closed || this.#position >= revision || !this.#watcher.onProgress) return Promise.resolve();
+    this.seek(revision);
     return new Promise((resolve) => this.#waiting.push({ revision, resolve }));
+  }
+
+  /** Sees to it that the watcher hears of it when all up to `revision` has been delivered. */
+  seek(revision: number): void {
+    if (!this.#closed) this.#progress?.want(revision);
   }
 
   #open(): void {
@@ -107,6 +121,7 @@ export class EtcdWatch<V> {
     stream.on('end', () => again('the stream ended'));
     const startRevision = Math.max(1, this.#position);
     stream.write({ create: { ...this.#bounds, startRevision, progressNotify: true, prevKv: true, fragment: true } });
+    this.#progress?.goOn();
   }
 
   #reopen(reason: string): void {
@@ -116,23 +131,30 @@ export class EtcdWatch<V> {
     this.#reopening = clock.after(reopenDelayMs, () => this.#open());
   }
 
-  #receive({ fragment, events }: WatchResponse): void {
+  #receive({ header, created, fragment, events }: WatchResponse): void {
     const all = this.#parts.length > 0 ? [...this.#parts, ...events] : events;
     this.#parts = fragment ? [...all] : [];
-    if (fragment || all.length === 0) return;
-    const last = all.at(-1)!.kv!.modRevision;
-    if (last <= this.#position) return;
-    try {
-      const own = this.#readEvents(all);
-      this.#position = last;
-      this.#options.onRevision(last);
-      this.#deliver(own, last);
-    } catch (error) {
-      if (!(error instanceof CompactedError)) this.#options.log.error('a watch on the store is ended', { error });
-      this.fail(error as Error);
+    if (fragment || created) return;
+    const last = all.length > 0 ? all.at(-1)!.kv!.modRevision : this.#progressIn(header?.revision ?? 0);
+    if (last > this.#position) {
+      try {
+        const own = this.#readEvents(all);
+        this.#position = last;
+        this.#options.onRevision(last);
+        this.#deliver(own, last);
+      } catch (error) {
+        if (!(error instanceof CompactedError)) this.#options.log.error('a watch on the store is ended', { error });
+        this.fail(error as Error);
+      }
+      for (const { revision, resolve } of this.#waiting) if (revision <= this.#position) resolve();
+      this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#position);
     }
-    for (const { revision, resolve } of this.#waiting) if (revision <= this.#position) resolve();
-    this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#position);
+    if (all.length === 0 && !this.#closed) this.#progress?.goOn();
+  }
+
+  /** A response without events says how far the watch is. */
+  #progressIn(revision: number): number {
+    return this.#progress ? revision : 0;
   }
 
   #deliver(events: readonly StoreEvent<V>[], last: number): void {

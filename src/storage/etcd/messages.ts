@@ -79,6 +79,7 @@ export const watchRequest = messageCodec({
       fragment: [8, 'bool'],
     },
   ],
+  progress: [3, {}],
 } as const);
 
 const event = { type: [1, 'int'], kv: [2, keyValue], previous: [3, keyValue] } as const satisfies Table;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export interface EtcdOptions {
   readonly members?: number;
@@ -12,6 +12,8 @@ export interface EtcdOptions {
   readonly flags?: readonly string[];
   /** Of the addresses that clients use. Default `http`. */
   readonly scheme?: 'http' | 'https';
+  /** Default: the one in the path. */
+  readonly binary?: string;
 }
 
 export interface EtcdMember {
@@ -34,7 +36,15 @@ export function etcdMissing(): string | false {
   return found || process.env.CI === 'true' ? false : 'etcd is not installed (Debian: etcd-server)';
 }
 
-export async function startEtcd({ members: count = 1, flags = [], scheme = 'http' }: EtcdOptions = {}): Promise<Etcd> {
+/** An etcd whose word on the progress of watches can be believed, fetched by `scripts/install-test-tools.sh`. */
+export const laterEtcd = resolve(import.meta.dirname, '../../../.cache/tools/etcd-later');
+
+export function laterEtcdMissing(): string | false {
+  return existsSync(laterEtcd) || process.env.CI === 'true' ? false : 'no later etcd could be fetched';
+}
+
+export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
+  const { members: count = 1, flags = [], scheme = 'http', binary = 'etcd' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-'));
   const ports = await freePorts(count * 2);
   const addresses = Array.from({ length: count }, (_, i) => ({
@@ -49,7 +59,7 @@ export async function startEtcd({ members: count = 1, flags = [], scheme = 'http
     const peers = ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster];
     // Large values belong to the contract; short elections keep the tests short.
     const limits = ['--max-request-bytes', '8388608', '--heartbeat-interval', '50', '--election-timeout', '500'];
-    return memberOf(client, [...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
+    return memberOf(client, binary, [...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
   });
   await Promise.all(members.map((member) => member.start()));
   return {
@@ -62,12 +72,12 @@ export async function startEtcd({ members: count = 1, flags = [], scheme = 'http
   };
 }
 
-function memberOf(endpoint: string, flags: readonly string[]): EtcdMember {
+function memberOf(endpoint: string, binary: string, flags: readonly string[]): EtcdMember {
   let running: ChildProcess | undefined;
   return {
     endpoint,
     async start() {
-      const child = spawn('etcd', flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(binary, flags, { stdio: ['ignore', 'ignore', 'pipe'] });
       running = child;
       await new Promise<void>((resolve, reject) => {
         let text = '';
@@ -90,7 +100,7 @@ function memberOf(endpoint: string, flags: readonly string[]): EtcdMember {
   };
 }
 
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as { port: number }).port);

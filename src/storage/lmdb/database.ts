@@ -75,6 +75,11 @@ const databaseFile = 'data.mdb';
 const formatName = 'coracle-store';
 /** 1 knew neither the time of a change nor checksums; it is read, and raised by the first write. */
 const formatVersion = 2;
+/**
+ * Of new databases; others keep theirs. A record of more than half a page takes whole pages for itself, and most objects of a cluster have 1 to
+ * 4 kB: with the library's 4096 one of 2 kB would take 4.
+ */
+const pageBytes = 8192;
 /** LMDB writes many pages at once, so a disk with less room than this may have none for them. */
 const fullDiskBytes = 1 << 20;
 /** Where the format record lies: before every revision. */
@@ -88,9 +93,12 @@ export class LmdbDatabase {
 
   /** `readOnly`: beside the process that writes, whose database must exist. */
   static async open(path: string, { readOnly = false } = {}): Promise<LmdbDatabase> {
-    checkFile(path, readOnly);
+    // Pages that somebody is writing would look damaged.
+    if (!readOnly) checkFile(path);
     // Loaded here so that programs which keep everything in memory do not pay for it.
-    const { open } = await import('lmdb');
+    const { open } = await import('lmdb').catch((cause: unknown) => {
+      throw new StorageUnavailableError('the npm package lmdb, an optional dependency, is not installed', { cause });
+    });
     let root: Table;
     try {
       root = open({
@@ -99,6 +107,7 @@ export class LmdbDatabase {
         encoding: 'binary',
         overlappingSync: false,
         readOnly,
+        pageSize: pageBytes,
         // The commit queue makes the batches; the library's own would end in a promise that nobody can catch.
         eventTurnBatching: false,
       }) as unknown as Table;
@@ -245,6 +254,12 @@ export class LmdbDatabase {
   }
 }
 
+/** How the library writes revisions as keys, for those who read pages by themselves. */
+export async function revisionReader(): Promise<(key: Buffer) => number> {
+  const { bufferToKeyValue } = (await import('lmdb')) as unknown as { bufferToKeyValue(key: Buffer): number };
+  return bufferToKeyValue;
+}
+
 export interface Snapshot {
   readonly transaction: ReadTransaction;
   close(): void;
@@ -277,16 +292,12 @@ function decodeFormat(bytes: Buffer): FormatRecord | undefined {
   }
 }
 
-function checkFile(path: string, readOnly: boolean): void {
+/** Throws a `DataDirectoryError` about a file that is not a whole database. Nobody may be writing to it. */
+export function checkFile(path: string): void {
   const file = join(path, databaseFile);
-  if (!existsSync(file)) {
-    if (readOnly) throw unusable(path, new Error(`there is no ${databaseFile}`));
-    return;
-  }
+  if (!existsSync(file)) return;
   let problem: ReturnType<typeof findPageProblem>;
   try {
-    // Pages that somebody is writing would look damaged.
-    if (readOnly) return;
     closeSync(openSync(file, 'r+'));
     problem = findPageProblem(file);
   } catch (error) {

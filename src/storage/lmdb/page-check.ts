@@ -33,6 +33,12 @@ interface Tree {
   readonly root: bigint;
 }
 
+interface Meta {
+  readonly transaction: bigint;
+  /** The free list, and the table. */
+  readonly trees: readonly [Tree, Tree];
+}
+
 class Damage extends Error {}
 
 /** Undefined: nothing is wrong. Throws what the file system throws. */
@@ -55,6 +61,23 @@ export function findPageProblem(file: string): PageProblem | undefined {
   }
 }
 
+export interface Salvaged {
+  /** Pages that are not what they must be; what they led to is lost too. */
+  readonly lostPages: number;
+}
+
+/** Calls `take` with the keys and records of the table that a damaged file still leads to. Throws what the file system throws. */
+export function salvagePages(file: string, take: (key: Buffer, record: Buffer) => void): Salvaged {
+  const descriptor = openSync(file, 'r');
+  try {
+    const start = Buffer.alloc(256);
+    readSync(descriptor, start, 0, start.length, 0);
+    return { lostPages: new PageCheck(descriptor, fstatSync(descriptor).size).salvage(start, take) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 class PageCheck {
   readonly #descriptor: number;
   readonly #fileBytes: number;
@@ -67,17 +90,55 @@ class PageCheck {
   }
 
   run(start: Buffer): void {
-    const pageBytes = start.readUInt32LE(48);
-    if (pageBytes < 512 || pageBytes > 65_536 || (pageBytes & (pageBytes - 1)) !== 0)
-      throw new Damage(`its pages cannot have ${pageBytes} bytes`);
-    this.#page = Buffer.alloc(pageBytes);
-    this.#seen = new Uint8Array(Math.ceil(this.#fileBytes / pageBytes));
+    this.#begin(start);
     const metas = [0, 1].map((number) => this.#meta(number));
     const newest = metas[0]!.transaction >= metas[1]!.transaction ? metas[0]! : metas[1]!;
     for (const tree of newest.trees) this.#checkTree(tree);
   }
 
-  #meta(number: number): { readonly transaction: bigint; readonly trees: readonly Tree[] } {
+  /** The number of pages that were lost. */
+  salvage(start: Buffer, take: (key: Buffer, record: Buffer) => void): number {
+    let lost = 0;
+    const attempt = (work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        if (!(error instanceof Damage)) throw error;
+        lost++;
+      }
+    };
+    const metas: Meta[] = [];
+    attempt(() => this.#begin(start));
+    for (const number of [0, 1]) attempt(() => metas.push(this.#meta(number)));
+    const newest = metas.sort((a, b) => Number(b.transaction - a.transaction))[0];
+    const table = newest?.trees[1];
+    if (!table || table.root === noRoot || table.depth > deepestTree) return lost;
+    let numbers = [Number(table.root)];
+    for (let level = table.depth; level > 1; level--) {
+      const children: number[] = [];
+      for (const number of numbers)
+        attempt(() => this.#visit(number, 'branch', (at) => children.push(childOf(this.#page, at))));
+      numbers = children;
+    }
+    for (const number of numbers)
+      attempt(() =>
+        this.#visit(number, 'leaf', (at) => {
+          const key = Buffer.from(keyOf(this.#page, at));
+          attempt(() => take(key, this.#dataOf(number, at)));
+        }),
+      );
+    return lost;
+  }
+
+  #begin(start: Buffer): void {
+    const pageBytes = start.readUInt32LE(48);
+    if (pageBytes < 512 || pageBytes > 65_536 || (pageBytes & (pageBytes - 1)) !== 0)
+      throw new Damage(`its pages cannot have ${pageBytes} bytes`);
+    this.#page = Buffer.alloc(pageBytes);
+    this.#seen = new Uint8Array(Math.ceil(this.#fileBytes / pageBytes));
+  }
+
+  #meta(number: number): Meta {
     const page = this.#read(number);
     if (page.readUInt16LE(18) !== kinds.meta || page.readUInt32LE(headBytes) !== magic)
       throw new Damage(`page ${number}, which says where everything lies, is not what it must be`);
@@ -150,10 +211,23 @@ class PageCheck {
     if (count < 1 || count > this.#seen.length || count * this.#page.length < bytes + headBytes)
       throw new Damage(`page ${number} has a record of ${bytes} bytes on ${count} pages`);
     for (let page = first; page < first + count; page++) this.#claim(page);
+    // The library passes over a record whose first page is another's.
     const head = Buffer.alloc(headBytes);
     readSync(this.#descriptor, head, 0, headBytes, first * this.#page.length);
     if (head.readBigUInt64LE(0) !== BigInt(first) || head.readUInt16LE(18) !== kinds.overflow)
       throw new Damage(`page ${first} does not begin the record that it must begin`);
+  }
+
+  #dataOf(number: number, at: number): Buffer {
+    const keyEnd = at + nodeHeadBytes + this.#page.readUInt16LE(at + 6);
+    const bytes = dataBytes(this.#page, at);
+    if ((this.#page.readUInt16LE(at + 4) & isLarge) === 0)
+      return Buffer.from(this.#page.subarray(keyEnd, keyEnd + bytes));
+    this.#claimRun(number, at);
+    const data = Buffer.alloc(bytes);
+    const first = Number(this.#page.readBigUInt64LE(keyEnd));
+    readSync(this.#descriptor, data, 0, bytes, first * this.#page.length + headBytes);
+    return data;
   }
 
   #claim(number: number): void {

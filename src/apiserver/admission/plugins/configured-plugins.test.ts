@@ -198,6 +198,7 @@ describe('NodeDeclaredFeatureValidator', () => {
     assert.equal(await resized([], sized(2, initial('2', true)), sized(1, initial('1', true))), undefined);
     assert.equal(await resized([], sized(2, { activeDeadlineSeconds: 5 }), sized(1, {}), ''), undefined);
     assert.equal(await resized([], sized(1, larger), sized(1, {})), undefined);
+    assert.equal(await resized([], sized(2, initial('1000m')), sized(1, initial('1'))), undefined, 'the same amount');
     assert.equal(await resized([], sized(2, larger), sized(1, {}), 'status'), undefined);
     assert.equal(await resized([], pod(larger, { generation: 2 }), pod({}, { generation: 1 })), undefined);
   });

@@ -4,21 +4,38 @@
  */
 import { isSidecar } from '../../../api/core/v1/pod-status.ts';
 import { semanticallyEqual } from '../../../api/equality.ts';
-import { nodes, type Pod, type PodSpec } from '../../../api/gen/core-v1.ts';
+import { nodes, type Pod, type PodSpec, type ResourceRequirements } from '../../../api/gen/core-v1.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
+import { parseQuantity } from '../../../apimachinery/quantity.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { type PluginContext, whenReady } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
 
 /** By name, whether an update asks for it. What else nodes declare matters only to where Pods are scheduled. */
 const features: Readonly<Record<string, (next: PodSpec, stored: PodSpec) => boolean>> = {
-  InPlacePodLevelResourcesVerticalScaling: (next, stored) => !semanticallyEqual(next.resources, stored.resources),
+  InPlacePodLevelResourcesVerticalScaling: (next, stored) => !sameResources(next.resources, stored.resources),
   InPlacePodVerticalScalingInitContainers: (next, stored) =>
     (stored.initContainers ?? []).some((container, index) => {
-      const { resources = {} } = next.initContainers?.[index] ?? {};
-      return !isSidecar(container) && !semanticallyEqual(resources, container.resources ?? {});
+      return !isSidecar(container) && !sameResources(next.initContainers?.[index]?.resources, container.resources);
     }),
 };
+
+/** Amounts are the same however they are written. */
+function sameResources(next: ResourceRequirements = {}, stored: ResourceRequirements = {}): boolean {
+  const lists = ['limits', 'requests'] as const;
+  return (
+    semanticallyEqual(next.claims, stored.claims) &&
+    lists.every((list) => sameAmounts(next[list] ?? {}, stored[list] ?? {}))
+  );
+}
+
+function sameAmounts(next: Readonly<Record<string, string>>, stored: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(next);
+  if (names.length !== Object.keys(stored).length) return false;
+  return names.every(
+    (name) => Object.hasOwn(stored, name) && parseQuantity(next[name]!).equals(parseQuantity(stored[name]!)),
+  );
+}
 
 export function declaredFeaturesCheck(context: PluginContext): (attributes: AdmissionAttributes) => Promise<void> {
   const informer = context.informers.of(nodes);

@@ -15,6 +15,7 @@ import {
 } from '../../../api/gen/core-v1.ts';
 import { conflict } from '../../../apimachinery/status.ts';
 import { attributesOf, type PluginHarness, pluginHarness, refusalOf, run } from '../admission.fixture.ts';
+import { inScope } from '../quota/usage.ts';
 import { limitRanger } from './limit-ranger.ts';
 import { resourceQuota } from './resource-quota.ts';
 
@@ -290,6 +291,24 @@ describe('ResourceQuota', () => {
       false,
     ],
   ];
+  it('scope VolumeAttributesClass takes claims by every class they have, had or are to have', () => {
+    const claims = { group: '', version: 'v1', resource: 'persistentvolumeclaims' };
+    const inClass = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', claim: object, ...values: string[]) =>
+      inScope({ scopeName: 'VolumeAttributesClass', operator, values }, claims, { spec: {}, ...claim });
+    const gold = { spec: { volumeAttributesClassName: 'gold' } };
+    assert.equal(inClass('In', gold, 'gold'), true);
+    assert.equal(inClass('In', gold, 'silver'), false);
+    assert.equal(inClass('In', { status: { currentVolumeAttributesClassName: 'silver' } }, 'silver'), true);
+    const turning = { ...gold, status: { modifyVolumeStatus: { targetVolumeAttributesClassName: 'silver' } } };
+    assert.equal(inClass('In', turning, 'silver'), true);
+    assert.equal(inClass('NotIn', turning, 'gold'), true, 'one of them is another');
+    assert.equal(inClass('NotIn', {}, 'gold'), true);
+    assert.equal(inClass('Exists', gold), true);
+    assert.equal(inClass('Exists', {}), false);
+    assert.equal(inClass('DoesNotExist', {}), true);
+    assert.equal(inScope({ scopeName: 'PriorityClass', operator: 'Exists' }, claims, gold), false);
+  });
+
   for (const [name, spec, podSpec, charged] of scoped) {
     it(`scope ${name}`, async () => {
       const harness = withQuota(quota({ pods: '5' }, { pods: '0' }, spec));

@@ -57,13 +57,15 @@ export function namesAbout(resource: GroupVersionResource, names: readonly strin
   });
 }
 
-/** Whether a scope of a quota takes this object in. Only Pods have scopes. */
+/** Whether a scope of a quota takes this object in. Only Pods and claims for volumes have scopes. */
 export function inScope(
   requirement: ScopedResourceSelectorRequirement,
   resource: GroupVersionResource,
   object: unknown,
 ): boolean {
-  if (resource.group !== '' || resource.resource !== 'pods') return false;
+  if (resource.group !== '') return false;
+  if (resource.resource === 'persistentvolumeclaims') return claimInScope(requirement, object as PersistentVolumeClaim);
+  if (resource.resource !== 'pods') return false;
   const pod = object as Pod;
   const terminating = (pod.spec.activeDeadlineSeconds ?? -1) >= 0;
   switch (requirement.scopeName) {
@@ -175,6 +177,19 @@ function isBestEffort(pod: Pod): boolean {
 
 function isPositive(text: string | undefined): boolean {
   return text !== undefined && parseQuantity(text).sign > 0;
+}
+
+/** By every class of attributes that a claim has, had or is to have. */
+function claimInScope(requirement: ScopedResourceSelectorRequirement, claim: PersistentVolumeClaim): boolean {
+  if (requirement.scopeName !== 'VolumeAttributesClass') return false;
+  const { spec, status } = claim;
+  const names = [
+    spec.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ].filter((name) => name != null && name !== '');
+  if (names.length === 0) return matchesClass(requirement, '');
+  return names.some((name) => matchesClass(requirement, name!));
 }
 
 function matchesClass({ operator, values = [] }: ScopedResourceSelectorRequirement, name: string): boolean {

@@ -104,6 +104,12 @@ function convertedStore<V>(store: SourceStore<V>, values: ConvertedValues<V>): S
     get revision() {
       return store.revision;
     },
+    get compactedRevision() {
+      return store.compactedRevision;
+    },
+    get history() {
+      return store.history;
+    },
     currentRevision: async () => (await store.currentRevision?.()) ?? store.revision,
     async range(options) {
       const result = await store.range(options);

@@ -1,0 +1,214 @@
+/**
+ * Gives Pods processors and memory of their own, as the policies of the node say: asks each kind where it could, joins the answers to one
+ * place, takes it there, and remembers all of it in checkpoint files, so that a kubelet that starts anew finds it as it was. A Pod
+ * that cannot have what it asks for is refused whole.
+ */
+import { podRequests } from '../../api/core/v1/pod-resources.ts';
+import { isSidecar } from '../../api/core/v1/pod-status.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { Log } from '../../base/log.ts';
+import type { KubeletConfiguration } from '../configuration.ts';
+import type { StateFiles } from '../host/host.ts';
+import { reservedAmounts } from '../node/capacity.ts';
+import type { Rejection } from '../pods/admission.ts';
+import { AllocationError } from './allocation-error.ts';
+import { CpuAllocator, type CpuCheckpoint, wholeCpus } from './cpu-allocator.ts';
+import { takeByTopology } from './cpu-assignment.ts';
+import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
+import type { MachineTopology } from './machine-topology.ts';
+import { MemoryAllocator, type MemoryCheckpoint } from './memory-allocator.ts';
+import { mergeHints, type TopologyHint } from './topology-hints.ts';
+
+export interface NodeResourcesOptions {
+  readonly configuration: KubeletConfiguration;
+  readonly topology: MachineTopology;
+  readonly state: StateFiles;
+  readonly log: Log;
+}
+
+/** Where a container's processes may run and their memory lie; absent: anywhere. */
+export interface ContainerPlacement {
+  readonly cpusetCpus?: string | undefined;
+  readonly cpusetMems?: string | undefined;
+}
+
+const cpuFile = 'cpu_manager_state';
+const memoryFile = 'memory_manager_state';
+const mostNodes = 8;
+const anywhere: TopologyHint = { nodes: undefined, preferred: true };
+
+export class NodeResources {
+  readonly #options: NodeResourcesOptions;
+  readonly #cpus: CpuAllocator | undefined;
+  readonly #memory: MemoryAllocator | undefined;
+  #saving: Promise<void> = Promise.resolve();
+
+  /** Throws when the configuration asks for what cannot be. */
+  constructor(options: NodeResourcesOptions) {
+    this.#options = options;
+    const { configuration, topology } = options;
+    if (configuration.topologyManagerPolicy !== 'none' && topology.nodes.length > mostNodes)
+      throw new Error(`unsupported on machines with more than ${mostNodes} NUMA Nodes`);
+    if (configuration.cpuManagerPolicy === 'static') this.#cpus = cpuAllocator(configuration, topology);
+    if (configuration.memoryManagerPolicy === 'Static')
+      this.#memory = new MemoryAllocator({ topology, reserved: reservedMemory(configuration) });
+  }
+
+  /** Whether containers are placed at all. */
+  get isActive(): boolean {
+    return this.#cpus !== undefined || this.#memory !== undefined;
+  }
+
+  /** What the kubelet before this one has given away. Throws when it was another policy's or machine's. */
+  async restore(): Promise<void> {
+    const { configuration } = this.#options;
+    const cpus = await this.#read<CpuCheckpoint>(cpuFile, configuration.cpuManagerPolicy, 'CPU');
+    if (cpus && this.#cpus) this.#cpus.restore(cpus);
+    const memory = await this.#read<MemoryCheckpoint>(memoryFile, configuration.memoryManagerPolicy, 'memory');
+    if (memory && this.#memory) this.#memory.restore(memory);
+    await this.#save();
+  }
+
+  /** Takes what the Pod is to have for itself, or says why it cannot have it; then it has nothing. */
+  admit(pod: Pod): Rejection | undefined {
+    if (!this.isActive) return undefined;
+    const { topologyManagerScope: scope } = this.#options.configuration;
+    const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    try {
+      const shared = scope === 'pod' ? this.#placeFor(pod, asOneContainer(pod)) : undefined;
+      for (const container of containers) this.#allocate(pod, container, shared ?? this.#placeFor(pod, container));
+    } catch (error) {
+      this.release(pod.metadata.uid ?? '');
+      if (error instanceof AllocationError) return { reason: error.reason, message: error.message };
+      throw error;
+    }
+    void this.#save();
+    return undefined;
+  }
+
+  release(podUid: string): void {
+    if (!this.isActive) return;
+    this.#cpus?.release(podUid);
+    this.#memory?.release(podUid);
+    void this.#save();
+  }
+
+  /** Gives back what Pods hold that the node has no more. */
+  retain(hasPod: (uid: string) => boolean): void {
+    const uids = [...(this.#cpus?.podUids() ?? []), ...(this.#memory?.podUids() ?? [])];
+    for (const uid of uids) if (!hasPod(uid)) this.release(uid);
+  }
+
+  placementOf(podUid: string, container: string): ContainerPlacement {
+    const mems = this.#memory?.nodesOf(podUid, container);
+    return {
+      ...(this.#cpus ? { cpusetCpus: formatCpuSet(this.#cpus.cpusOf(podUid, container)) } : {}),
+      ...(mems ? { cpusetMems: formatCpuSet(mems) } : {}),
+    };
+  }
+
+  /** A quota would hold back a container that has its processors for itself. */
+  hasOwnCpus(podUid: string, container: string): boolean {
+    return this.#cpus?.hasOwn(podUid, container) ?? false;
+  }
+
+  /** Resolves when what is given away is on the disk. */
+  get saved(): Promise<void> {
+    return this.#saving;
+  }
+
+  #placeFor(pod: Pod, container: Container): TopologyHint {
+    const { configuration, topology } = this.#options;
+    const policy = configuration.topologyManagerPolicy;
+    if (policy === 'none') return anywhere;
+    const hints = [this.#cpus?.hints(pod, container), this.#memory?.hints(pod, container)];
+    const prefersClosest = configuration.topologyManagerPolicyOptions['prefer-closest-numa-nodes'] === 'true';
+    const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest });
+    if (!admits)
+      throw new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+    return hint;
+  }
+
+  #allocate(pod: Pod, container: Container, hint: TopologyHint): void {
+    this.#cpus?.allocate(pod, container, hint);
+    this.#memory?.allocate(pod, container, hint);
+  }
+
+  async #read<T extends { readonly policyName: string }>(
+    name: string,
+    policy: string,
+    title: string,
+  ): Promise<T | undefined> {
+    const text = await this.#options.state.read(name);
+    if (text === undefined) return undefined;
+    const drain = `please drain this node and delete the ${title} manager checkpoint file "${name}" before restarting Kubelet`;
+    let found: T;
+    try {
+      found = JSON.parse(text) as T;
+    } catch (error) {
+      throw new Error(`could not restore state from checkpoint: ${messageOf(error)}, ${drain}`, { cause: error });
+    }
+    if (found.policyName !== policy)
+      throw new Error(
+        `could not restore state from checkpoint: configured policy "${policy}" differs from state checkpoint policy "${found.policyName}", ${drain}`,
+      );
+    return found;
+  }
+
+  /** One after the other: the last state is the one that stays. */
+  #save(): Promise<void> {
+    const { configuration, log, state } = this.#options;
+    const cpus = this.#cpus?.checkpoint() ?? { policyName: configuration.cpuManagerPolicy, defaultCpuSet: '' };
+    const memory = this.#memory?.checkpoint() ?? { policyName: configuration.memoryManagerPolicy };
+    this.#saving = this.#saving
+      .then(() => state.write(cpuFile, JSON.stringify(cpus)))
+      .then(() => state.write(memoryFile, JSON.stringify(memory)))
+      .catch((error) => log.error('cannot store what is given to containers', { error: messageOf(error) }));
+    return this.#saving;
+  }
+}
+
+/** What the Pod asks for in all: its init containers, which run alone, take no more than the others together, or it takes theirs. */
+function asOneContainer(pod: Pod): Container {
+  const { cpu: _, ...others } = podRequests(pod);
+  const init = (pod.spec.initContainers ?? []).filter((container) => !isSidecar(container));
+  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
+  const together = [...sidecars, ...pod.spec.containers].reduce((sum, container) => sum + wholeCpus(pod, container), 0);
+  const cpu = Math.max(together, ...init.map((container) => wholeCpus(pod, container)));
+  const requests = Object.fromEntries(
+    Object.entries({ ...others, cpu }).map(([name, amount]) => [name, String(amount)]),
+  );
+  return { name: '', resources: { requests } };
+}
+
+function cpuAllocator(configuration: KubeletConfiguration, topology: MachineTopology): CpuAllocator {
+  const { cpuManagerPolicyOptions: options, reservedSystemCpus } = configuration;
+  const isOn = (name: string) => options[name] === 'true';
+  return new CpuAllocator({
+    topology,
+    reserved: reservedSystemCpus ? parseCpuSet(reservedSystemCpus) : lowestCores(configuration, topology),
+    fullCoresOnly: isOn('full-pcpus-only'),
+    keepsReservedFree: isOn('strict-cpu-reservation'),
+    spreadsOverCores: isOn('distribute-cpus-across-cores'),
+  });
+}
+
+function lowestCores(configuration: KubeletConfiguration, topology: MachineTopology): CpuSet {
+  const count = Math.ceil((reservedAmounts(configuration).cpu ?? 0) / 1000);
+  if (count === 0)
+    throw new Error(
+      '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero',
+    );
+  const all = topology.processors.map(({ id }) => id).sort((a, b) => a - b);
+  const reserved = takeByTopology(topology, all, count);
+  if (!reserved)
+    throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal ${count})`);
+  return reserved;
+}
+
+function reservedMemory({
+  reservedMemory: nodes,
+}: KubeletConfiguration): Record<number, Readonly<Record<string, number>>> {
+  return Object.fromEntries(nodes.map(({ numaNode, limits }) => [numaNode, limits]));
+}

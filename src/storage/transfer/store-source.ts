@@ -1,0 +1,25 @@
+/** Reads the objects of an open store, all at one revision. For stores that cannot be read beside their owner. */
+import type { Store } from '../store.ts';
+import type { TransferSource } from './transfer.ts';
+
+export interface StoreSourceOptions {
+  readonly start: string;
+  readonly end: string;
+  /** Stores do not tell lifetimes; when a key disappears that lives from now on, 0: never. */
+  expiresAtMs(key: string): number;
+}
+
+/** All values are held in memory until they have been read. The store stays its owner's. */
+export async function storeSource(store: Store<Buffer>, options: StoreSourceOptions): Promise<TransferSource> {
+  const { start, end } = options;
+  const { entries, revision } = await store.range({ start, end });
+  return {
+    revision,
+    count: entries.length,
+    async *read() {
+      const rising = [...entries].sort((a, b) => a.revision - b.revision);
+      for (const entry of rising) yield { ...entry, expiresAtMs: options.expiresAtMs(entry.key) };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
