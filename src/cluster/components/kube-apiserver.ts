@@ -56,6 +56,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const apiStore = await configured.storeOver(opened.store, opened.boundTo);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
     configured.attach(server.server);
+    if (opened.metrics) server.server.registerMetrics(opened.metrics);
     const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
     void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
@@ -72,6 +73,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
 interface OpenedStore extends AsyncDisposable {
   readonly store: BytesStore;
   readonly boundTo?: (key: string) => string;
+  readonly metrics?: () => string;
 }
 
 /** Reads all that flags say of the store; to be opened later. */
