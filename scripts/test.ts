@@ -12,6 +12,7 @@ interface Suite {
   readonly name: string;
   readonly files: readonly string[];
   readonly budgetMinutes: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const suites: readonly Suite[] = [
@@ -20,7 +21,14 @@ const suites: readonly Suite[] = [
   { name: 'cli', files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', files: ['test/package/*.test.ts'], budgetMinutes: 3 },
   { name: 'kubectl', files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
+  { name: 'seeds', files: ['test/seeds/*.test.ts'], budgetMinutes: 3 },
   { name: 'etcd', files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
+  {
+    name: 'api-over-etcd',
+    files: ['test/api/{watch-and-list,custom-resources,custom-conversions,patches,stored-versions}.test.ts'],
+    budgetMinutes: 3,
+    env: { CORACLE_TEST_STORE: 'etcd' },
+  },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
   { name: 'node', files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.
@@ -31,10 +39,13 @@ const asked = process.argv.slice(2);
 const report: string[] = [];
 let failed = false;
 
-function run(name: string, command: readonly string[], budgetMinutes: number): void {
+type Run = Pick<Suite, 'name' | 'budgetMinutes' | 'env'>;
+
+function run({ name, budgetMinutes, env }: Run, command: readonly string[]): void {
   const started = performance.now();
   const result = spawnSync(command[0]!, command.slice(1), {
     cwd: root,
+    env: { ...process.env, ...env },
     stdio: 'inherit',
     timeout: budgetMinutes * 60_000 * 2,
     killSignal: 'SIGKILL',
@@ -47,25 +58,22 @@ function run(name: string, command: readonly string[], budgetMinutes: number): v
   );
 }
 
-if (asked.length === 0 || asked.includes('check')) run('check', [process.execPath, 'scripts/check.ts'], 2);
+if (asked.length === 0 || asked.includes('check'))
+  run({ name: 'check', budgetMinutes: 2 }, [process.execPath, 'scripts/check.ts']);
 for (const suite of suites) {
   if (asked.length > 0 && !asked.includes(suite.name)) continue;
   if (globSync([...suite.files], { cwd: root }).length === 0) continue;
   const reporter = resolve(root, 'scripts/test-reporter.ts');
   if (!existsSync(reporter)) throw new Error(`no reporter at ${reporter}`);
   console.log(`\n== ${suite.name} ==`);
-  run(
-    suite.name,
-    [
-      process.execPath,
-      '--test',
-      '--test-concurrency=1',
-      `--test-timeout=${suite.budgetMinutes * 60_000}`,
-      `--test-reporter=${reporter}`,
-      ...suite.files,
-    ],
-    suite.budgetMinutes,
-  );
+  run(suite, [
+    process.execPath,
+    '--test',
+    '--test-concurrency=1',
+    `--test-timeout=${suite.budgetMinutes * 60_000}`,
+    `--test-reporter=${reporter}`,
+    ...suite.files,
+  ]);
 }
 
 console.log(`\n${report.join('\n')}`);

@@ -314,7 +314,8 @@ class Server implements ApiServer {
       resources: this.resources,
       flowControl: () => this.#flowControl,
       storages: () => this.#environment.storages(),
-      storeBytes: () => store.size(),
+      // A store that does not answer must not keep all the other figures back.
+      storeBytes: () => store.size().catch(() => -1),
       further: () => this.#furtherMetrics.map((families) => families()),
     };
     return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));

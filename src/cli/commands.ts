@@ -2,14 +2,22 @@
 import { Command, CommanderError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
+import type { JoinOptions } from '../cluster/joining/join.ts';
+import type { TokenOptions } from '../cluster/joining/token-commands.ts';
 import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
-import { clusterTable, imageTable } from './tables.ts';
+import { clusterTable, imageTable, tokenTable } from './tables.ts';
 import { addTimeTravel } from './time-travel/commands.ts';
 
 interface DataDirOption {
   readonly dataDir?: string;
+}
+
+/** Of commands that stay. */
+interface Staying {
+  readonly detach?: boolean;
+  readonly inBackground?: boolean;
 }
 
 /** Resolves to the exit status. */
@@ -41,9 +49,12 @@ function commands(exit: Exit): Command {
     .showHelpAfterError('Try coracle --help.')
     .addHelpText('after', componentHelp);
   addUp(program, exit);
+  addJoin(program, exit);
+  addToken(program);
   addDown(program);
   addStatus(program, exit);
   addImage(program);
+  addSim(program, exit);
   addWhy(program);
   addSnapshot(program, { addDataDir, folder, print });
   addMigrate(program, { print });
@@ -66,12 +77,7 @@ function addUp(program: Command, exit: Exit): void {
   addDataDir(program.command('up'))
     .description('start a cluster and stay in the foreground until Ctrl-C')
     .option('--listen <host:port>', 'where the API server listens (default: 127.0.0.1:6443)')
-    .addOption(
-      new Option('--runtime <kind>', 'what runs containers; simulated only pretends (default: containerd)').choices([
-        'containerd',
-        'simulated',
-      ]),
-    )
+    .addOption(runtimeOption())
     .option('--container-runtime-endpoint <socket>', 'a runtime of your own instead of a private containerd')
     .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
     .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
@@ -82,10 +88,58 @@ function addUp(program: Command, exit: Exit): void {
     .option('--no-install', 'fail when packages are missing instead of installing them')
     .option('--detach', 'return once the cluster is ready')
     .addOption(new Option('--in-background').hideHelp())
-    .action(async (options: UpOptions & { readonly detach?: boolean; readonly inBackground?: boolean }) => {
+    .action(async (options: UpOptions & Staying) => {
       const { runUp } = await import('../cluster/long-running.ts');
       const { detach, inBackground } = options;
       exit(await runUp(options, { machine: thisMachine(), detach, inBackground }));
+    });
+}
+
+function addJoin(program: Command, exit: Exit): void {
+  addDataDir(program.command('join'))
+    .argument('[host:port]', 'the API server; without it: go on as the node this machine was')
+    .description('make this machine a node of a cluster that runs elsewhere')
+    .option('--token <token>', 'of the cluster: coracle token create')
+    .option('--discovery-token-ca-cert-hash <hash>', "of the cluster's authority; repeatable", collected)
+    .option('--node-name <name>', 'name of the Node (default: the machine´s)')
+    .option('--node-ip <address>', 'by which the cluster reaches this machine (default: that of its default route)')
+    .addOption(runtimeOption())
+    .option('--container-runtime-endpoint <socket>', 'a runtime of your own instead of a private containerd')
+    .option('--no-install', 'fail when packages are missing instead of installing them')
+    .option('--detach', 'return once the node is Ready')
+    .addOption(new Option('--in-background').hideHelp())
+    .action(async (server: string | undefined, options: JoinOptions & Staying) => {
+      const { runJoin } = await import('../cluster/long-running.ts');
+      const { detach, inBackground } = options;
+      exit(await runJoin({ ...options, server }, { machine: thisMachine(), detach, inBackground }));
+    });
+}
+
+function addToken(program: Command): void {
+  const token = program.command('token').description('tokens by which machines join');
+  addDataDir(token.command('create'))
+    .description('make a token and print it')
+    .option('--ttl <duration>', 'how long it lasts; 0: for ever', '24h0m0s')
+    .option('--description <text>', 'what it is for')
+    .option('--print-join-command', 'print the whole command to type on the other machine')
+    .action(async (options: DataDirOption & TokenOptions & { readonly printJoinCommand?: boolean }) => {
+      const { createJoinToken } = await import('../cluster/joining/token-commands.ts');
+      const { token: made, joinCommand } = await createJoinToken(folder(options), { ...options, clock });
+      print(options.printJoinCommand ? joinCommand() : made);
+    });
+  addDataDir(token.command('list'))
+    .description('list the tokens')
+    .action(async (options: DataDirOption) => {
+      const { listJoinTokens } = await import('../cluster/joining/token-commands.ts');
+      print(tokenTable(await listJoinTokens(folder(options), clock)));
+    });
+  addDataDir(token.command('delete'))
+    .argument('<token>', 'the token, or its first six letters')
+    .description('let nobody join with it any more')
+    .action(async (text: string, options: DataDirOption) => {
+      const { deleteJoinToken } = await import('../cluster/joining/token-commands.ts');
+      await deleteJoinToken(folder(options), text, clock);
+      print(`deleted ${text.split('.')[0]}`);
     });
 }
 
@@ -157,11 +211,37 @@ function addImage(program: Command): void {
     });
 }
 
+function addSim(program: Command, exit: Exit): void {
+  program
+    .command('sim')
+    .description('clusters on virtual time')
+    .command('run')
+    .argument('<scenario>', 'a file that says what happens: .ts or .yaml')
+    .description('play a scenario and print what happened, in virtual seconds')
+    .addOption(new Option('-o, --output <format>', 'json: the whole report').choices(['json']))
+    .option('--seed <number>', 'of everything that is left to chance (default: the scenario´s, or 1)', Number)
+    .action(async (file: string, options: { readonly output?: 'json'; readonly seed?: number }) => {
+      const { runSimulation } = await import('./sim.ts');
+      exit(await runSimulation(file, { ...options, print }));
+    });
+}
+
 /** May be given again and again. */
+/** Of an option that may be given again and again. */
+function collected(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value];
+}
+
 function passedFlag(component: string, description: string): Option {
-  const collect = (flag: string, earlier: readonly string[] = []) => [...earlier, flag];
   return new Option(`--${component}-flag <name=value>`, `${description}, by its name upstream; repeatable`).argParser(
-    collect,
+    collected,
+  );
+}
+
+function runtimeOption(): Option {
+  const kinds = ['containerd', 'simulated'];
+  return new Option('--runtime <kind>', 'what runs containers; simulated only pretends (default: containerd)').choices(
+    kinds,
   );
 }
 

@@ -1,4 +1,5 @@
 /** Text tables for the terminal. */
+import type { ListedToken } from '../cluster/joining/tokens.ts';
 import type { ClusterStatus, ProcessStatus } from '../cluster/status.ts';
 
 export function clusterTable(cluster: ClusterStatus): string {
@@ -30,6 +31,14 @@ export function duration(seconds: number): string {
   if (whole < 3600) return `${Math.floor(whole / 60)}m${whole % 60}s`;
   if (whole < 86_400) return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
   return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
+}
+
+export function tokenTable(tokens: readonly ListedToken[]): string {
+  const rows = tokens.map(({ token, secondsLeft }): [string, string] => [
+    token,
+    secondsLeft === undefined ? '<forever>' : duration(secondsLeft),
+  ]);
+  return columns([['TOKEN', 'TTL'], ...rows]);
 }
 
 export interface ListedImage {

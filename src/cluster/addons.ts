@@ -9,7 +9,6 @@ import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Client } from '../client/client.ts';
-import { nodeCertificateBindings, servingApproverRole } from '../controllers/certificatesigningrequest/rights.ts';
 
 /** User that a node's name server calls the API as. */
 export const nameServerUser = 'system:kube-dns';
@@ -23,10 +22,12 @@ export function nameServerAddress(serviceCidr: string): string {
   return formatIp({ family: range.family, value: range.base + 10n });
 }
 
+/** What name servers may do. Not `system:kube-dns`: upstream has a ClusterRole of that name, with less. */
+export const nameServerRole = 'coracle:name-server';
+
 /** Throws when the API server refuses; calling it again is safe. */
 export async function ensureAddons(client: Client, options: { readonly serviceCidr: string }): Promise<void> {
-  // Not `system:kube-dns`: upstream has a ClusterRole of that name, with less.
-  const name = 'coracle:name-server';
+  const name = nameServerRole;
   const group = 'rbac.authorization.k8s.io';
   const subject = { kind: 'User', apiGroup: group, name: nameServerUser };
   await ensure(client, clusterRoles, {
@@ -41,8 +42,6 @@ export async function ensureAddons(client: Client, options: { readonly serviceCi
     roleRef: { apiGroup: group, kind: 'ClusterRole', name },
     subjects: [subject],
   });
-  await ensure(client, clusterRoles, servingApproverRole);
-  for (const binding of nodeCertificateBindings) await ensure(client, clusterRoleBindings, binding);
   // Each node's name server announces itself in an EndpointSlice of its own.
   await ensure(client, roles, {
     metadata: { name, namespace: 'kube-system', labels: bootstrapping },
@@ -73,9 +72,11 @@ export async function ensureAddons(client: Client, options: { readonly serviceCi
   });
 }
 
-const bootstrapping = { 'kubernetes.io/bootstrapping': 'coracle-addons' };
+/** Labels of what is made here. */
+export const bootstrapping = { 'kubernetes.io/bootstrapping': 'coracle-addons' };
 
-async function ensure<T extends KubeObject>(client: Client, type: ResourceType<T>, object: T): Promise<void> {
+/** Made when missing, left as it is otherwise. */
+export async function ensure<T extends KubeObject>(client: Client, type: ResourceType<T>, object: T): Promise<void> {
   const { name = '', namespace } = object.metadata;
   try {
     // Asked for first: making a Service again fails for its address, which is taken, and not for its name.

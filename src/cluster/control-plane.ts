@@ -54,6 +54,8 @@ export interface ControlPlaneOptions
   readonly scheduler?: boolean;
   /** Services that a cluster with real nodes has: its name server. Default false. */
   readonly addons?: boolean;
+  /** Whether other machines may become nodes of it, by the advertised address. Default false. */
+  readonly joinable?: boolean;
 }
 
 export interface ControlPlane {
@@ -79,6 +81,8 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
 }
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
+const ensureJoinable = onFirstCall(async () => (await import('./joining/joinable.ts')).ensureJoinable);
+const joiningControllers = ['bootstrap-signer-controller', 'token-cleaner-controller'];
 const runScheduler = onFirstCall(async () => (await import('../scheduler/scheduler.ts')).runScheduler);
 
 /**
@@ -146,8 +150,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       signal,
     }),
   );
-  if (options.addons)
-    components.run('addons', () => ensureAddons(apiServer.loopback, { serviceCidr: options.serviceCidrs[0] ?? '' }));
+  runAddons(options, { components, apiServer, pki });
   const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
   const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
     componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal, causes });
@@ -177,6 +180,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
 }
 
+function runAddons(
+  { addons, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
+  parts: { readonly components: Components; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
+): void {
+  const { components, apiServer, pki } = parts;
+  const client = apiServer.loopback;
+  if (addons) components.run('addons', () => ensureAddons(client, { serviceCidr: serviceCidrs[0] ?? '' }));
+  if (!joinable || advertiseAddress === undefined) return;
+  const server = `https://${hostInUrl(advertiseAddress)}:${apiServer.port}`;
+  const caPem = pki.authority.certificatePem;
+  components.run('joining', () => ensureJoinable(client, { server, caPem, serviceCidrs, clusterCidrs }));
+}
+
 /** A client of an authenticated user of this name. */
 type ClientOf = (name: string, groups?: readonly string[]) => Client;
 
@@ -185,7 +201,8 @@ function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki)
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
   return {
-    controllers: options.controllers ?? ['*'],
+    // The two that joining needs are off unless they are named, as upstream.
+    controllers: options.controllers ?? ['*', ...(options.joinable ? joiningControllers : [])],
     ...options.controllerManager,
     headStartMs,
     rootCA: pki.authority.certificatePem,

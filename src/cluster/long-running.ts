@@ -4,29 +4,63 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { type BackgroundCommand, joinWords, upWords } from './background-command.ts';
 import { CommandError } from './command-error.ts';
 import { layOut } from './data-directory.ts';
+import type { JoinOptions } from './joining/join.ts';
 import { type ThisMachine, thisMachine } from './machine.ts';
 import { guard, processLog } from './process-log.ts';
 import { type ProgressEvent, printProgress, type Report } from './progress.ts';
 import { returnStartupMemory } from './startup-memory.ts';
-import type { Ending } from './up.ts';
+import type { Ending, StartedCluster, Surroundings } from './up.ts';
 import type { UpOptions } from './up-settings.ts';
 
-export interface UpMode {
+export interface StayingMode {
   readonly machine: ThisMachine;
   readonly detach?: boolean | undefined;
   readonly inBackground?: boolean | undefined;
 }
 
+/** A command that starts something and stays with it. */
+interface Staying {
+  start(surroundings: Surroundings, signal: AbortSignal): Promise<StartedCluster>;
+  /** The same command, to be run in the background. */
+  readonly background: BackgroundCommand;
+  /** Said once it runs in the foreground. */
+  readonly hint: string;
+}
+
 /** Resolves to the exit status once the cluster has been stopped, or, detached, once it is ready. */
-export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
+export function runUp(options: UpOptions, mode: StayingMode): Promise<number> {
+  return stay(
+    {
+      start: async (...given) => (await import('./up.ts')).startCluster(options, ...given),
+      background: { dataDir: options.dataDir, logName: 'control-plane', words: upWords(options) },
+      hint: endingHint,
+    },
+    mode,
+  );
+}
+
+/** The same for this machine as a node of another's cluster. */
+export function runJoin(options: JoinOptions, mode: StayingMode): Promise<number> {
+  return stay(
+    {
+      start: async (...given) => (await import('./joining/join.ts')).joinCluster(options, ...given),
+      background: { dataDir: options.dataDir, logName: 'join', words: joinWords(options) },
+      hint: joinedHint,
+    },
+    mode,
+  );
+}
+
+async function stay({ start, background, hint }: Staying, mode: StayingMode): Promise<number> {
   const { machine } = mode;
   const orders = signalsAsOrders();
   if (mode.detach) {
     const { startInBackground } = await import('./detached.ts');
     try {
-      await startInBackground(options, { machine, report: printProgress(process.stdout), signal: orders.signal });
+      await startInBackground(background, { machine, report: printProgress(process.stdout), signal: orders.signal });
       return 0;
     } catch (error) {
       if (orders.signal.aborted) return interruptedStatus;
@@ -34,15 +68,14 @@ export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
     }
   }
   const report = mode.inBackground ? reportToParent : printProgress(process.stdout);
-  const { startCluster } = await import('./up.ts');
   const surroundings = { clock: systemClock, random: systemRandom, machine, report };
   try {
-    const cluster = await startCluster(options, surroundings, orders.signal);
+    const cluster = await start(surroundings, orders.signal);
     returnStartupMemory(systemClock);
     if (mode.inBackground) releaseParent();
-    else report({ kind: 'say', text: endingHint });
+    else report({ kind: 'say', text: hint });
     const ending = await orders.given;
-    report({ kind: 'say', text: ending === 'everything' ? '\nstopping the cluster and its Pods' : 'stopping' });
+    report({ kind: 'say', text: ending === 'everything' ? '\nstopping, with all Pods' : 'stopping' });
     await cluster.stop(ending);
     return 0;
   } catch (error) {
@@ -55,6 +88,9 @@ export async function runUp(options: UpOptions, mode: UpMode): Promise<number> {
 /** Whatever else ends this process, a closed terminal or a signal, ends no container. */
 const endingHint = `Ctrl-C stops the cluster and its Pods; its data stays. If this process ends in another way, containerd and
 the Pods go on: coracle up takes them over, coracle down ends them.`;
+
+const joinedHint = `Ctrl-C stops this node and its Pods. If this process ends in another way, containerd and the Pods go on:
+coracle join takes them over, coracle down ends them.`;
 
 /** What a shell gives for a command that Ctrl-C ended. */
 const interruptedStatus = 130;

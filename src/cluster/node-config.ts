@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { nameServerUser } from './addons.ts';
 import type { ClusterPki } from './cluster-pki.ts';
 import type { DataDirectory } from './data-directory.ts';
+import type { PemPair } from './kubelet-certificates.ts';
 import type { RuntimeKind } from './up-settings.ts';
 
 export interface NodeConfig {
@@ -23,6 +24,8 @@ export interface NodeConfig {
   readonly clusterDomain: string;
   readonly serviceCidrs: readonly string[];
   readonly clusterCidrs: readonly string[];
+  /** Whether the node came to its cluster by itself: then it renews its own certificates, and all its parts are one user. */
+  readonly joined?: boolean | undefined;
   /** Names of certified keys in the data directory's `pki`. */
   readonly keys: { readonly kubelet: string; readonly proxy: string; readonly dns: string; readonly server: string };
   /** Changes when one of the keys was made anew. */
@@ -41,6 +44,23 @@ export function nodeKeys(pki: ClusterPki, nodeName: string, addresses: readonly 
   const hash = createHash('sha256');
   for (const { certificatePem } of pairs) hash.update(certificatePem);
   return { keys: names, fingerprint: hash.digest('hex').slice(0, 16) };
+}
+
+/** Of a node that joined: one file holds certificate and key. */
+export const joinedKeys: NodeKeys = {
+  keys: {
+    kubelet: 'kubelet-client-current',
+    proxy: 'kubelet-client-current',
+    dns: 'kubelet-client-current',
+    server: 'kubelet-server-current',
+  },
+  fingerprint: 'its own',
+};
+
+/** PEM of a certificate and its key. Throws when they are not there. */
+export function readNodeKey(directory: DataDirectory, { joined }: NodeConfig, name: string): PemPair {
+  const text = (extension: string) => readFileSync(join(directory.pki, `${name}.${extension}`), 'utf8');
+  return joined ? { certificate: text('pem'), key: text('pem') } : { certificate: text('crt'), key: text('key') };
 }
 
 export type NodeKeys = Pick<NodeConfig, 'keys' | 'fingerprint'>;

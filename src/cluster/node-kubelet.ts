@@ -10,7 +10,9 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import { delegatedAuthentication } from '../serving/delegated-authentication.ts';
 import { delegatedAuthorization } from '../serving/delegated-authorization.ts';
 import { followRenewals, lookAtFilesMs } from './certificate-renewal.ts';
+import { rotatedServing, type ServedCertificate } from './kubelet-certificates.ts';
 import { podResolvConf } from './machine.ts';
+import { readNodeKey } from './node-config.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
@@ -33,15 +35,20 @@ export async function runNodeKubelet(
     ? realKubelet(options, context, { port, runtime })
     : simulatedKubelet(options, context, { port, host }));
   const { startKubeletServer } = await import('../kubelet/server/kubelet-server.ts');
-  const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
-  const certificate = () => ({ certificate: pki(`${config.keys.server}.crt`), key: pki(`${config.keys.server}.key`) });
+  const ended = new AbortController();
+  const ending = AbortSignal.any([signal, ended.signal]);
+  const certificate = servedCertificate(options, context, { kubelet, signal: ending });
   const server = await startKubeletServer(
     viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }),
     {
       listen: { host, port },
-      tls: certificate(),
+      tls: certificate.current,
       healthz: { host: '127.0.0.1', port: healthzPort },
-      authenticate: delegatedAuthentication({ clock, clientAuthorities: () => pki('ca.crt'), tokenReviews: client }),
+      authenticate: delegatedAuthentication({
+        clock,
+        clientAuthorities: () => readFileSync(join(directory.pki, 'ca.crt'), 'utf8'),
+        tokenReviews: client,
+      }),
       authorize: delegatedAuthorization({ client, clock }),
       clock,
       log,
@@ -50,13 +57,7 @@ export async function runNodeKubelet(
   );
   const { address, healthzAddress } = server;
   log.info('the kubelet serves', { port: address.port, healthzPort: healthzAddress?.port });
-  const ended = new AbortController();
-  const renewing = followRenewals(certificate, (tls) => server.replaceCertificate(tls), {
-    clock,
-    log,
-    signal: AbortSignal.any([signal, ended.signal]),
-    everyMs: lookAtFilesMs,
-  });
+  const renewing = certificate.follow((pair) => server.replaceCertificate(pair));
   try {
     await kubelet.done;
     if (!signal.aborted) throw new Error('the kubelet ended');
@@ -64,6 +65,30 @@ export async function runNodeKubelet(
     ended.abort();
     await Promise.all([server.close(), renewing]);
   }
+}
+
+/** Made by the control plane's process beside it, or, on a node that joined, asked for. */
+function servedCertificate(
+  { config, directory }: NodeProcessOptions,
+  { client, clock, random, log }: ComponentContext,
+  { kubelet, signal }: { readonly kubelet: Kubelet; readonly signal: AbortSignal },
+): ServedCertificate {
+  if (config.joined)
+    return rotatedServing({
+      client,
+      folder: directory.pki,
+      nodeName: config.nodeName,
+      addresses: () => kubelet.node?.status?.addresses ?? [],
+      clock,
+      random,
+      log,
+      signal,
+    });
+  const current = () => readNodeKey(directory, config, config.keys.server);
+  return {
+    current: current(),
+    follow: (taken) => followRenewals(current, taken, { clock, log, signal, everyMs: lookAtFilesMs }),
+  };
 }
 
 /** `preferred` if nobody listens there, else one that the kernel gives. */

@@ -10,6 +10,7 @@ import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { nameServers } from './machine.ts';
 import type { NodeProcessOptions } from './node-process.ts';
+import { routeKernel, runNodeRoutes } from './node-routes.ts';
 import {
   acceptForwarded,
   enableForwarding,
@@ -72,6 +73,18 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
   };
   informer.onChange({ added: take, updated: take, deleted() {} });
   await rules.run();
+}
+
+/** Not where the runtime has a network of its own: that one knows the way. */
+export async function runPodRoutes(
+  { directory, config, machine }: NodeProcessOptions,
+  context: ComponentContext,
+): Promise<void> {
+  const { containerRuntimeEndpoint, nodeName } = config;
+  const program = findProgram(machine, 'ip');
+  const isOurs = containerRuntimeEndpoint === undefined || !hasForeignNetwork(commonCniFolder);
+  if (program && isOurs) return runNodeRoutes(nodeName, routeKernel(program), context);
+  context.log.info('routes to other nodes are left to the network that is there', { folder: directory.cniConfig });
 }
 
 export function runNodeProxy(

@@ -18,7 +18,7 @@ import { Components } from './components.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { claimNetwork } from './network-claim.ts';
-import type { NodeConfig } from './node-config.ts';
+import { type NodeConfig, readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
 import { writeNodeProblems } from './node-problems.ts';
 import type { NodeRuntime } from './node-runtime.ts';
@@ -58,11 +58,12 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
       return { close };
     }
     const { openNodeRuntime } = await import('./node-runtime.ts');
-    const { runNodeNetwork, runNodeProxy, runNodeDns } = await import('./node-network.ts');
+    const { runNodeNetwork, runNodeProxy, runNodeDns, runPodRoutes } = await import('./node-network.ts');
     runtime = await openNodeRuntime(options, components);
     const opened = runtime;
     components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), opened));
     components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
+    components.run('routes', (signal) => runPodRoutes(options, users.context('proxy', signal)));
     components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
     components.run('kube-dns', (signal) => runNodeDns(options, users.context('dns', signal)));
     return { close };
@@ -91,8 +92,25 @@ class NodeUsers {
     return componentContext({ client, clock, random, log: log.child({ component: nameOf[part] }), signal });
   }
 
-  /** What the control plane's process makes anew in the files is shown from the next connection on. */
-  followRenewals(options: RenewalOptions): Promise<void> {
+  /**
+   * What the control plane's process makes anew in the files is shown from the next connection on. A node that joined has nobody who would:
+   * it asks for its next certificate itself.
+   */
+  async followRenewals(options: RenewalOptions): Promise<void> {
+    const { directory, config, random } = this.#options;
+    if (config.joined) {
+      const { clientRotation } = await import('./kubelet-certificates.ts');
+      return clientRotation({
+        ...options,
+        client: createClient(this.#transport('kubelet')),
+        folder: directory.pki,
+        nodeName: config.nodeName,
+        random,
+        onRotated: () => {
+          for (const [part, transport] of this.#transports) transport.replaceTls(this.#tls(part));
+        },
+      }).run();
+    }
     const current = () => Object.fromEntries(parts.map((part) => [part, this.#tls(part)]));
     const take = (tls: Readonly<Record<string, TlsOptions>>) => {
       for (const [part, transport] of this.#transports) transport.replaceTls(tls[part] ?? {});
@@ -106,9 +124,8 @@ class NodeUsers {
 
   #tls(part: Part): TlsOptions {
     const { directory, config } = this.#options;
-    const pki = (name: string) => readFileSync(join(directory.pki, name), 'utf8');
-    const key = config.keys[part];
-    return { ca: pki('ca.crt'), cert: pki(`${key}.crt`), key: pki(`${key}.key`) };
+    const { certificate: cert, key } = readNodeKey(directory, config, config.keys[part]);
+    return { ca: readFileSync(join(directory.pki, 'ca.crt'), 'utf8'), cert, key };
   }
 
   #transport(part: Part): HttpTransport {

@@ -15,6 +15,7 @@ import type { DataDirectory } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
 import { absentTablesFile, commonCniFolder, nodeKernel } from './node-network.ts';
+import { removeRoutes } from './node-routes.ts';
 import { connectStarting } from './node-runtime.ts';
 import { stopNodeProcess } from './node-supervisor.ts';
 import {
@@ -158,6 +159,8 @@ function removeNetwork(directory: DataDirectory, config: NodeConfig, { machine }
   const iptables = findProgram(machine, 'iptables');
   withdrawForwarded(iptables, configuredPodCidrs(folder));
   removeEmptyPortMappings(iptables);
+  const ip = findProgram(machine, 'ip');
+  if (ip) removeRoutes(ip);
   const nft = findProgram(machine, 'nft');
   if (nft) removeEmptyTables(nft, absentTablesFile(directory));
   // In a private runtime's own folder the ranges stay valid for the next start.

@@ -13,7 +13,7 @@ const events: readonly ProgressEvent[] = [
   { kind: 'begin', step: 'node' },
   { kind: 'note', text: 'a reason that is longer than the line is wide' },
   { kind: 'done', step: 'node', tookMs: 1240 },
-  { kind: 'ready', next: ['kubectl get nodes'] },
+  { kind: 'ready', what: 'The cluster is ready. Next:', next: ['kubectl get nodes'] },
 ];
 
 test('a file gets a line for each step that is done', () => {

@@ -12,8 +12,8 @@ export type ProgressEvent =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'done'; readonly step: string; readonly tookMs: number }
   | { readonly kind: 'say'; readonly text: string }
-  /** The cluster is usable; `next` are the commands to type. */
-  | { readonly kind: 'ready'; readonly next: readonly string[] }
+  /** What was started is usable; `next` are the commands to type, after the sentence `what`. */
+  | { readonly kind: 'ready'; readonly what: string; readonly next: readonly string[] }
   | { readonly kind: 'failed'; readonly problem: string; readonly advice: string };
 
 export type Report = (event: ProgressEvent) => void;
@@ -50,7 +50,7 @@ export function printProgress(output: ProgressOutput): Report {
         line(event.text);
         return;
       case 'ready':
-        line(['', 'The cluster is ready. Next:', ...event.next.map((command) => `  ${command}`), ''].join('\n'));
+        line(['', event.what, ...event.next.map((command) => `  ${command}`), ''].join('\n'));
         return;
       case 'failed':
         if (rewrites && current) output.write('\r\u001b[2K');

@@ -9,6 +9,8 @@ import { parseKubeconfig, selectContext, transportOptions } from '../client/kube
 import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
 import { layOut } from './data-directory.ts';
+import { keeperProcess } from './joining/join.ts';
+import { nodeConfigFile, readNodeConfig } from './node-config.ts';
 import { readNodeProblems } from './node-problems.ts';
 import { obstacleOf } from './node-readiness.ts';
 import { type ProcessIdentity, runningProcess } from './processes.ts';
@@ -39,7 +41,7 @@ export interface ClusterStatus {
   readonly nodeProblems: Readonly<Record<string, string>>;
   /** Why the API server did not answer. */
   readonly apiProblem?: string;
-  /** Control plane, node and API server all answer. */
+  /** Control plane (or what keeps a joined node), node and API server all answer. */
   readonly isRunning: boolean;
 }
 
@@ -48,7 +50,9 @@ const requestTimeoutMs = 5000;
 export async function clusterStatus(root: string, { clock }: { readonly clock: Clock }): Promise<ClusterStatus> {
   const directory = layOut(root);
   checkReadable(directory.pki, directory.root);
-  const processes = ['control-plane', 'node', 'containerd'].map((name) => {
+  const joined = existsSync(nodeConfigFile(directory)) ? readNodeConfig(directory) : undefined;
+  const main = joined?.joined ? keeperProcess : 'control-plane';
+  const processes = [main, 'node', 'containerd'].map((name) => {
     const identity = runningProcess(directory.run, name);
     return { name, ...(identity ? measure(identity) : {}) };
   });
@@ -56,7 +60,7 @@ export async function clusterStatus(root: string, { clock }: { readonly clock: C
   const runs = (name: string) => processes.some((process) => process.name === name && 'pid' in process);
   const nodeProblems = runs('node') ? readNodeProblems(directory) : {};
   const base = { dataDirectory: directory.root, kubeconfig, processes, nodeProblems };
-  if (!existsSync(kubeconfig) || !runs('control-plane')) return { ...base, nodes: [], isRunning: false };
+  if (!existsSync(kubeconfig) || !runs(main)) return { ...base, nodes: [], isRunning: false };
   const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
   const { server } = selectContext(config).cluster;
   const readFile = async (path: string) => readFileSync(path, 'utf8');
@@ -65,7 +69,9 @@ export async function clusterStatus(root: string, { clock }: { readonly clock: C
     timeoutMs: requestTimeoutMs,
   });
   try {
-    const { items } = await createClient(transport).list(nodes);
+    // A node that joined may read no Node but its own.
+    const fieldSelector = joined?.joined ? `metadata.name=${joined.nodeName}` : undefined;
+    const { items } = await createClient(transport).list(nodes, { fieldSelector });
     return { ...base, server, nodes: items.map(nodeStatus), isRunning: runs('node') };
   } catch (error) {
     return { ...base, server, nodes: [], apiProblem: messageOf(error), isRunning: false };

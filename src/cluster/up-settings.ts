@@ -108,7 +108,8 @@ export function parseListen(text: string): ListenAddress {
   return { host, port };
 }
 
-function parseEndpoint(text: string): string {
+/** The form that gRPC takes. Throws a `CommandError` for what is no unix socket. */
+export function parseEndpoint(text: string): string {
   if (text.startsWith('/')) return `unix://${text}`;
   if (text.startsWith('unix:///')) return text;
   throw new CommandError(

@@ -30,7 +30,7 @@ import { tearDownNode } from './node-teardown.ts';
 import { guard, processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
-import { installRequirements, missingRequirements } from './requirements.ts';
+import { installMissing, runStep } from './step.ts';
 import { type ClusterSettings, readSettings, settle, type UpOptions, writeSettings } from './up-settings.ts';
 import { versions } from './versions.ts';
 
@@ -122,7 +122,8 @@ class Cluster implements StartedCluster {
     });
     const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
     if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
-    report({ kind: 'ready', next: [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'] });
+    const next = [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'];
+    report({ kind: 'ready', what: 'The cluster is ready. Next:', next });
   }
 
   async stop(ending: Ending | 'undo'): Promise<void> {
@@ -171,17 +172,8 @@ class Cluster implements StartedCluster {
 
   async #install(settings: ClusterSettings): Promise<void> {
     if (settings.runtime === 'simulated') return;
-    const { machine, report } = this.#surroundings;
-    const missing = missingRequirements(machine, settings.containerRuntimeEndpoint !== undefined);
-    if (missing.length === 0) return;
-    if (this.#options.install === false)
-      throw new CommandError(
-        `missing on this machine: ${missing.map((one) => one.package).join(', ')}, and --no-install was given.`,
-        `Install them (apt-get install ${missing.map((one) => one.package).join(' ')}), or use --runtime simulated.`,
-      );
-    await this.#step('packages', async () =>
-      installRequirements(machine, missing, (text) => report({ kind: 'say', text: `  ${text}` })),
-    );
+    const ownRuntime = settings.containerRuntimeEndpoint !== undefined;
+    await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false });
   }
 
   #startNodeProcess({ directory, settings, nodeIp, log }: Place, pki: ClusterPki) {
@@ -239,6 +231,7 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
+      joinable: true,
       apiServer: { ...apiServer, history: { ...apiServer?.history, retentionMs } },
       controllerManager: configured?.controllerManager,
       schedulerOptions: configured?.scheduler,
@@ -250,13 +243,8 @@ class Cluster implements StartedCluster {
     return controlPlane;
   }
 
-  async #step<T>(step: string, work: (note: (text: string) => void) => Promise<T>): Promise<T> {
-    const { clock, report } = this.#surroundings;
-    const startedMs = clock.monotonic();
-    report({ kind: 'begin', step });
-    const result = await work((text) => report({ kind: 'note', text }));
-    report({ kind: 'done', step, tookMs: clock.monotonic() - startedMs });
-    return result;
+  #step<T>(step: string, work: (note: (text: string) => void) => Promise<T>): Promise<T> {
+    return runStep(step, this.#surroundings, work);
   }
 }
 

@@ -379,6 +379,18 @@ describe('a Pod', () => {
     assert.equal(failed.status.message, 'Pod was active on the node longer than the specified deadline');
   });
 
+  it('puts right what others wrote into its status, as the node controller does while a node is silent', async () => {
+    const { run, client, clock, pod } = await setUp();
+    const made = await run(testPod('web', node, { containers: [forever] }));
+    assert.equal(condition(made, 'Ready')?.status, 'True');
+    const conditions = (made.status?.conditions ?? []).map((one) =>
+      one.type === 'Ready' ? { ...one, status: 'False' } : one,
+    );
+    await client.updateStatus(pods, { ...made, status: { ...made.status, conditions } });
+    await clock.advance(5000);
+    assert.equal(condition(await pod('web'), 'Ready')?.status, 'True');
+  });
+
   it('is refused when the node has not enough left', async () => {
     const { run } = await setUp();
     const container = { ...forever, resources: { requests: { cpu: '5' }, limits: {} } };

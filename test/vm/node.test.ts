@@ -125,7 +125,7 @@ describe('a node with systemd and cgroup v2', { skip: missing ?? false, timeout:
 
   it('tells a container that was killed for its memory, each time', async () => {
     const spec = {
-      restartPolicy: 'Never',
+      restartPolicy: 'Never' as const,
       containers: [container('tail /dev/zero', { resources: { limits: { memory: '24Mi' } } })],
     };
     for (const name of ['hungry-1', 'hungry-2', 'hungry-3']) {

@@ -4,12 +4,20 @@
  */
 import { messageOf } from '../../apimachinery/status.ts';
 import type { BytesStore } from '../../apiserver/index.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { bufferCodec } from '../../storage/codec.ts';
-import { Compactor, type EtcdStore, type EtcdTls, openEtcdStore, registryRoot } from '../../storage/etcd/index.ts';
+import {
+  Compactor,
+  type EtcdRequest,
+  type EtcdStore,
+  type EtcdTls,
+  openEtcdStore,
+  registryRoot,
+} from '../../storage/etcd/index.ts';
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
+import { EtcdMetrics } from './etcd-metrics.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { readOptionalPem } from './serving-certificate.ts';
 
@@ -17,6 +25,8 @@ export interface OpenedEtcd extends AsyncDisposable {
   readonly store: BytesStore;
   /** The key in etcd of one of the store's: what encrypted values are bound to. */
   readonly boundTo: (key: string) => string;
+  /** For `/metrics`. */
+  readonly metrics: () => string;
 }
 
 const retryMs = 1000;
@@ -28,8 +38,11 @@ export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): 
   const root = registryRoot(given.text('etcd-prefix'));
   const endpoints = given.list('etcd-servers');
   checkEndpoints(endpoints);
+  refuseOverrides(given);
+  const metrics = new EtcdMetrics();
   const options = {
     endpoints,
+    observe: (request: EtcdRequest) => metrics.request(request),
     tls: tlsFrom(given),
     root,
     codec: bufferCodec,
@@ -41,9 +54,11 @@ export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): 
   const intervalMs = given.milliseconds('etcd-compaction-interval');
   const healthTimeoutMs = given.milliseconds('etcd-healthcheck-timeout');
   const readyTimeoutMs = given.milliseconds('etcd-readycheck-timeout');
+  const sizesEveryMs = given.milliseconds('etcd-db-metric-poll-interval');
   return async () => {
     const etcd = await untilOpen(() => openEtcdStore(options), { environment, endpoints, withinMs });
     const compactor = new Compactor({ store: etcd, clock, log, intervalMs });
+    const polling = pollSizes(etcd, metrics, { clock, everyMs: sizesEveryMs });
     const checks = {
       healthy: probing(etcd, clock, healthTimeoutMs),
       ready: probing(etcd, clock, readyTimeoutMs),
@@ -51,7 +66,9 @@ export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): 
     return {
       store: { kind: 'bytes', store: etcd, mediaType, shared: true, checks },
       boundTo: (key) => root.to + key.slice(root.from.length),
+      metrics: () => metrics.families(),
       async [Symbol.asyncDispose]() {
+        polling.close();
         compactor.close();
         await etcd.close();
       },
@@ -70,6 +87,12 @@ function mediaTypeFrom(given: GivenFlags): BytesStore['mediaType'] {
   throw new FlagError(
     `--storage-media-type ${JSON.stringify(mediaType)} invalid, allowed values: application/json, application/vnd.kubernetes.protobuf`,
   );
+}
+
+/** Revisions of two etcd clusters have no order, and the feed of all caches is one watch. */
+function refuseOverrides(given: GivenFlags): void {
+  if (given.list('etcd-servers-overrides').length === 0) return;
+  throw new CommandError('--etcd-servers-overrides is not supported: all resources share one etcd.', 'Leave it out.');
 }
 
 function checkEndpoints(endpoints: readonly string[]): void {
@@ -111,6 +134,26 @@ async function untilOpen<T>(open: () => Promise<T>, { environment, endpoints, wi
       await new Promise<void>((resolve) => clock.after(retryMs, resolve));
     }
   }
+}
+
+/** Never when `everyMs` is 0. */
+function pollSizes(etcd: EtcdStore<Buffer>, metrics: EtcdMetrics, options: { clock: Clock; everyMs: number }) {
+  const { clock, everyMs } = options;
+  let timer: Timer | undefined;
+  let closed = false;
+  const poll = async () => {
+    const sizes = await etcd.sizes();
+    for (const [endpoint, bytes] of sizes) metrics.size(endpoint, bytes);
+    if (!closed) timer = clock.after(everyMs, again);
+  };
+  const again = () => void poll().catch(() => {});
+  if (everyMs > 0) again();
+  return {
+    close() {
+      closed = true;
+      timer?.cancel();
+    },
+  };
 }
 
 /** As upstream: asks at most twice in the time an answer may take; who comes in between is told what was said last. */

@@ -14,6 +14,7 @@ import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
 import { CommandError } from '../command-error.ts';
 import { localPortChecks } from '../component-checks.ts';
+import type { PemPair } from '../kubelet-certificates.ts';
 import { nodeAddress } from '../machine.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
@@ -22,7 +23,6 @@ import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
 import {
   followServingFiles,
-  type PemPair,
   readOptionalPem,
   readPem,
   type ServingPair,
@@ -56,6 +56,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const apiStore = await configured.storeOver(opened.store, opened.boundTo);
     const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
     configured.attach(server.server);
+    if (opened.metrics) server.server.registerMetrics(opened.metrics);
     const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
     void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
@@ -72,6 +73,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
 interface OpenedStore extends AsyncDisposable {
   readonly store: BytesStore;
   readonly boundTo?: (key: string) => string;
+  readonly metrics?: () => string;
 }
 
 /** Reads all that flags say of the store; to be opened later. */

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
-import type { KeyPair } from '../../kubelet/certificates/certificate-files.ts';
-import type { CertificateRotation } from '../../kubelet/certificates/certificate-rotation.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
@@ -18,13 +16,14 @@ import { componentContext } from '../../reconcile/component.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { alwaysAllow, delegatedAuthorization } from '../../serving/delegated-authorization.ts';
 import { CommandError } from '../command-error.ts';
+import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.ts';
 import { nodeNameOf } from '../machine.ts';
 import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { kubeletConfiguration } from './kubelet-configuration.ts';
-import { connectKubelet, type KubeletConnection, servingRotation } from './kubelet-identity.ts';
-import { followServingFiles, type PemPair, readPem, servingCertificate } from './serving-certificate.ts';
+import { connectKubelet, type KubeletConnection } from './kubelet-identity.ts';
+import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 import { knownParameters } from './tls-flags.ts';
 
 export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags, run };
@@ -157,14 +156,6 @@ async function serve(
   }
 }
 
-interface ServedCertificate {
-  /** Undefined: the first one is still being asked for. */
-  readonly current: PemPair | undefined;
-  readonly rotation: CertificateRotation | undefined;
-  /** Calls `taken` with each newer one until the component ends. */
-  follow(taken: (pair: PemPair) => void): Promise<void>;
-}
-
 /** Files of the flags, or what the cluster signs, or what the kubelet signs itself. */
 function servedCertificate(
   running: Kubelet,
@@ -173,42 +164,32 @@ function servedCertificate(
   environment: ComponentEnvironment,
 ): ServedCertificate {
   const { server, certificateDirectory, configuration } = settings;
-  if (settings.serverTlsBootstrap && server.tlsCertFile === '') {
-    const ofPair = ({ certificatePem, keyPem }: KeyPair): PemPair => ({ certificate: certificatePem, key: keyPem });
-    let taken: (pair: PemPair) => void = () => {};
-    const rotation = servingRotation(
-      {
-        client,
-        settings,
-        nodeName: running.nodeName,
-        addresses: () => running.node?.status?.addresses ?? [],
-        onRotated: (pair) => taken(ofPair(pair)),
-      },
-      environment,
-    );
-    return {
-      current: rotation.current && ofPair(rotation.current),
-      rotation,
-      follow(callback) {
-        taken = callback;
-        return rotation.run();
-      },
-    };
-  }
+  const { clock, random, log, signal } = environment;
+  const { nodeName } = running;
+  if (settings.serverTlsBootstrap && server.tlsCertFile === '')
+    return rotatedServing({
+      client,
+      folder: certificateDirectory,
+      nodeName,
+      addresses: () => running.node?.status?.addresses ?? [],
+      clock,
+      random,
+      log,
+      signal,
+    });
   const files = servingCertificate(
     {
       certFile: server.tlsCertFile,
       keyFile: server.tlsPrivateKeyFile,
       folder: certificateDirectory,
       name: 'kubelet',
-      dnsNames: [running.nodeName],
+      dnsNames: [nodeName],
       ipAddresses: configuration.nodeIps.length > 0 ? configuration.nodeIps : running.host.addresses(),
     },
     environment,
   );
   return {
     current: files,
-    rotation: undefined,
     follow: (taken) => followServingFiles(files, taken, environment),
   };
 }

@@ -8,6 +8,7 @@ import { createCertificateAuthority, issueCertificate } from '../../pki/authorit
 import { systemKeys } from '../../pki/keys.ts';
 import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
+import type { PemPair } from '../kubelet-certificates.ts';
 import type { ComponentEnvironment } from './component.ts';
 
 export interface ServingCertificateFlags {
@@ -19,11 +20,6 @@ export interface ServingCertificateFlags {
   readonly name: string;
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-}
-
-export interface PemPair {
-  readonly certificate: string;
-  readonly key: string;
 }
 
 export interface ServingPair extends PemPair {

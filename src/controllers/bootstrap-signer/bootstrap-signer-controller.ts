@@ -2,8 +2,8 @@
  * Signs the ConfigMap `cluster-info` in `kube-public` with every bootstrap token that may be used for it, so that a machine that
  * knows nothing but a token can tell the cluster's real certificate from a forged one (`kubeadm join`).
  */
-import { createHmac } from 'node:crypto';
 import { type ConfigMap, configMaps, type Secret, secrets } from '../../api/gen/core-v1.ts';
+import { detachedSignature } from '../../pki/detached-signature.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { bootstrapTokenOf, bootstrapTokenType } from '../shared/bootstrap-token.ts';
@@ -11,7 +11,7 @@ import { equalOnWire } from '../shared/wire-equality.ts';
 
 const namespace = 'kube-public';
 const name = 'cluster-info';
-const signaturePrefix = 'jws-kubeconfig-';
+export const signaturePrefix = 'jws-kubeconfig-';
 
 export async function runBootstrapSignerController(context: ComponentContext): Promise<void> {
   const { client, clock, informers } = context;
@@ -43,18 +43,7 @@ export function planSignatures(
   const data = Object.fromEntries(Object.entries(info.data ?? {}).filter(([key]) => !key.startsWith(signaturePrefix)));
   for (const secret of tokens) {
     const token = bootstrapTokenOf(secret, nowMs);
-    if (token?.usages.has('signing'))
-      data[signaturePrefix + token.id] = detachedSignature(kubeconfig, token.id, token.secret);
+    if (token?.usages.has('signing')) data[signaturePrefix + token.id] = detachedSignature(kubeconfig, token);
   }
   return data;
-}
-
-/** A JSON Web Signature without its content, which stands beside it: `header..signature`. */
-function detachedSignature(content: string, id: string, secret: string): string {
-  const encode = (text: string) => Buffer.from(text).toString('base64url');
-  const header = encode(JSON.stringify({ alg: 'HS256', kid: id }));
-  const signature = createHmac('sha256', secret)
-    .update(`${header}.${encode(content)}`)
-    .digest('base64url');
-  return `${header}..${signature}`;
 }

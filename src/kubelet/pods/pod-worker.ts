@@ -112,6 +112,16 @@ export class PodWorker {
     if (pod.metadata.deletionTimestamp) this.terminate({ graceSeconds: pod.metadata.deletionGracePeriodSeconds });
     // Most updates are the echo of our own status.
     if (before === pod || !isSameToKubelet(before, pod)) this.wake();
+    else this.#restate();
+  }
+
+  /** Only the status has changed: where it was not our own write, what is ours in it is put right. */
+  #restate(): void {
+    const { statuses } = this.#services;
+    const target = this.#target();
+    if (!this.#status || !target || this.#isGone) return;
+    if (statuses.hasWritten(target.uid, this.#pod.metadata.resourceVersion)) return;
+    statuses.set(target, this.#podWithStatus().status ?? this.#status, this.#pod);
   }
 
   /** The object is gone from the API server, or its file from the node. */
@@ -127,7 +137,7 @@ export class PodWorker {
     const target = this.#target();
     const status = rejectedStatus(this.#pod, reason, message, this.#services.clock.now());
     this.#status = status;
-    if (target) this.#services.statuses.set(target, status, this.#pod.status);
+    if (target) this.#services.statuses.set(target, status, this.#pod);
     this.#enter('terminated');
     this.wake();
   }
@@ -366,7 +376,7 @@ export class PodWorker {
       },
     });
     this.#status = status;
-    if (target && !this.#isGone) statuses.set(target, status, this.#pod.status);
+    if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
       this.#isDirty = true;
   }

@@ -80,6 +80,7 @@ const channelOptions = {
 export class EtcdConnection {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #endpoints: readonly string[];
   readonly #members: readonly GrpcClient[];
   #current = 0;
 
@@ -87,6 +88,7 @@ export class EtcdConnection {
     if (endpoints.length === 0) throw new TypeError('no etcd endpoint is given');
     this.#clock = clock;
     this.#timeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
+    this.#endpoints = endpoints;
     this.#members = endpoints.map((endpoint) => memberAt(endpoint, { tls, keepaliveMs }));
   }
 
@@ -112,14 +114,18 @@ export class EtcdConnection {
     return attempt();
   }
 
-  /** Asks every member by itself; rejects if one does not answer in time. */
-  callAll<Q extends Table, R extends Table>(
+  /** Asks every member by itself; undefined for one that does not answer in time. */
+  async callEach<Q extends Table, R extends Table>(
     method: Method<Q, R>,
     request: Draft<Q>,
     { timeoutMs }: { readonly timeoutMs: number },
-  ): Promise<readonly Message<R>[]> {
+  ): Promise<ReadonlyMap<string, Message<R> | undefined>> {
     const dueMs = this.#clock.monotonic() + timeoutMs;
-    return Promise.all(this.#members.map((_, member) => this.#callOnce(member, method, request, dueMs)));
+    const answers = this.#endpoints.map(async (endpoint, member) => {
+      const answer = await this.#callOnce(member, method, request, dueMs).catch(() => undefined);
+      return [endpoint, answer] as const;
+    });
+    return new Map(await Promise.all(answers));
   }
 
   /** A stream that etcd ends when its member loses the leader. `failed` has the next stream go to another member. */

@@ -38,7 +38,17 @@ export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly root?: KeyRoot | undefined;
   /** `--lease-reuse-duration-seconds`: see `Leases`. */
   readonly leaseReuseSeconds?: number | undefined;
+  /** Told of every request for keys of the store, once it is answered. */
+  readonly observe?: ((request: EtcdRequest) => void) | undefined;
   readonly log?: Log | undefined;
+}
+
+export interface EtcdRequest {
+  readonly operation: 'get' | 'list' | 'create' | 'update' | 'delete';
+  /** The key, or where the range begins. */
+  readonly key: string;
+  readonly durationMs: number;
+  readonly failed: boolean;
 }
 
 /** Connects, and fails with an `EtcdError` if no member answers in time. */
@@ -72,7 +82,7 @@ export interface Claim {
 /** Entries per call: a long range is read in pieces of one revision. */
 const pageLength = 5_000;
 const closingTimeoutMs = 2_000;
-const releaseTimeoutMs = 2_000;
+const memberTimeoutMs = 2_000;
 const leaseNotFound = 'etcdserver: requested lease not found';
 const compacted = 'etcdserver: mvcc: required revision has been compacted';
 const future = 'etcdserver: mvcc: required revision is a future revision';
@@ -82,6 +92,7 @@ export class EtcdStore<V> implements Store<V> {
   readonly #log: Log;
   readonly #codec: Codec<V>;
   readonly #connection: EtcdConnection;
+  readonly #observe: EtcdStoreOptions<V>['observe'];
   readonly #keys: KeySpace;
   readonly #leases: Leases;
   readonly #expiry: Expiry<undefined>;
@@ -100,6 +111,7 @@ export class EtcdStore<V> implements Store<V> {
     this.#log = log;
     this.#codec = codec;
     this.#connection = new EtcdConnection(options);
+    this.#observe = options.observe;
     this.#keys = new KeySpace(options.root);
     const grant = (ttlSeconds: number) => this.#grant(ttlSeconds);
     this.#leases = new Leases({ clock, grant, longestSpareSeconds: leaseReuseSeconds });
@@ -134,22 +146,23 @@ export class EtcdStore<V> implements Store<V> {
 
   /** Before the first watch. A member that does not answer counts as an old one. */
   async learnReleases(): Promise<void> {
-    try {
-      const members = await this.#connection.callAll(methods.status, {}, { timeoutMs: releaseTimeoutMs });
-      this.#tellsProgress = members.every(({ version }) => tellsProgress(version));
-    } catch (error) {
-      this.#log.info('a member of etcd does not tell its release', { error: String(error) });
-    }
+    const members = await this.#connection.callEach(methods.status, {}, { timeoutMs: memberTimeoutMs });
+    this.#tellsProgress = [...members.values()].every((answer) => tellsProgress(answer?.version ?? ''));
   }
 
   async get(key: string, options: { readonly revision?: number | undefined } = {}): Promise<Entry<V> | undefined> {
     this.#checkOpen();
-    const { kvs } = await this.#range({ key: this.#keys.toEtcd(key), revision: options.revision });
+    const request = { key: this.#keys.toEtcd(key), revision: options.revision };
+    const { kvs } = await this.#observed('get', key, () => this.#range(request));
     return kvs[0] && this.#toEntry(kvs[0]);
   }
 
-  async range({ start, end, limit = 0, revision: asked }: RangeOptions): Promise<RangeResult<V>> {
+  async range(options: RangeOptions): Promise<RangeResult<V>> {
     this.#checkOpen();
+    return this.#observed('list', options.start, () => this.#pages(options));
+  }
+
+  async #pages({ start, end, limit = 0, revision: asked }: RangeOptions): Promise<RangeResult<V>> {
     const { key: firstKey, rangeEnd } = this.#keys.bounds(start, end);
     const first = await this.#range({
       key: firstKey,
@@ -240,6 +253,13 @@ export class EtcdStore<V> implements Store<V> {
     return (await this.#connection.call(methods.status, {}, { repeatable: true })).dbSize;
   }
 
+  /** Bytes of each member's file, by endpoint; -1 for one that does not answer. */
+  async sizes(): Promise<ReadonlyMap<string, number>> {
+    this.#checkOpen();
+    const members = await this.#connection.callEach(methods.status, {}, { timeoutMs: memberTimeoutMs });
+    return new Map([...members].map(([endpoint, answer]) => [endpoint, answer?.dbSize ?? -1]));
+  }
+
   /** Rejects if a majority of the members does not answer in time. */
   async probe(timeoutMs: number): Promise<void> {
     this.#checkOpen();
@@ -320,7 +340,24 @@ export class EtcdStore<V> implements Store<V> {
     }
   }
 
-  async #transact({ key: name, expected, content }: Change, lease?: bigint): Promise<CommitResult<V>> {
+  #transact(change: Change, lease?: bigint): Promise<CommitResult<V>> {
+    const operation = !change.content ? 'delete' : change.expected === 0 ? 'create' : 'update';
+    return this.#observed(operation, change.key, () => this.#compareAndSet(change, lease));
+  }
+
+  async #observed<T>(operation: EtcdRequest['operation'], key: string, request: () => Promise<T>): Promise<T> {
+    const startedMs = this.#clock.monotonic();
+    let failed = true;
+    try {
+      const result = await request();
+      failed = false;
+      return result;
+    } finally {
+      this.#observe?.({ operation, key, durationMs: this.#clock.monotonic() - startedMs, failed });
+    }
+  }
+
+  async #compareAndSet({ key: name, expected, content }: Change, lease?: bigint): Promise<CommitResult<V>> {
     const key = this.#keys.toEtcd(name);
     const success: RequestOp = content
       ? { put: { key, value: content.bytes, lease, prevKv: true } }

@@ -11,5 +11,5 @@
  */
 export { Compactor, type CompactorOptions } from './compactor.ts';
 export type { EtcdTls } from './connection.ts';
-export { EtcdStore, type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
+export { type EtcdRequest, EtcdStore, type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
 export { type KeyRoot, registryRoot } from './key-space.ts';
