@@ -21,6 +21,7 @@ const suites: readonly Suite[] = [
   { name: 'cli', files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', files: ['test/package/*.test.ts'], budgetMinutes: 3 },
   { name: 'kubectl', files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
+  { name: 'seeds', files: ['test/seeds/*.test.ts'], budgetMinutes: 3 },
   { name: 'etcd', files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {
     name: 'api-over-etcd',

@@ -26,12 +26,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kubelet: component,
   proxy: component,
   dns: component,
-  cli: [...sdk, 'cluster'],
+  cli: [...sdk, 'cluster', 'sim'],
   cluster: ['apiserver', 'storage', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', ...component],
 };
 
-/** May import everything, and is itself imported by tests alone. */
-const testOnly = ['testing'];
+/** May import everything, and are themselves imported by tests alone; the simulator by its own command too. */
+const testOnly = ['testing', 'sim'];
 
 const folderOf = (path: string) => (path.startsWith('src/') ? path.split('/')[1] : undefined);
 const isTest = (path: string) => /\.(test|contract|fixture)\.ts$/.test(path);

@@ -56,6 +56,7 @@ function commands(exit: Exit): Command {
   addDown(program);
   addStatus(program, exit);
   addImage(program);
+  addSim(program, exit);
   addWhy(program);
   addSnapshot(program, { addDataDir, folder, print });
   addMigrate(program, { print });
@@ -240,6 +241,22 @@ function addImage(program: Command): void {
     });
 }
 
+function addSim(program: Command, exit: Exit): void {
+  program
+    .command('sim')
+    .description('clusters on virtual time')
+    .command('run')
+    .argument('<scenario>', 'a file that says what happens: .ts or .yaml')
+    .description('play a scenario and print what happened, in virtual seconds')
+    .addOption(new Option('-o, --output <format>', 'json: the whole report').choices(['json']))
+    .option('--seed <number>', 'of everything that is left to chance (default: the scenario´s, or 1)', Number)
+    .action(async (file: string, options: { readonly output?: 'json'; readonly seed?: number }) => {
+      const { runSimulation } = await import('./sim.ts');
+      exit(await runSimulation(file, { ...options, print }));
+    });
+}
+
+/** May be given again and again. */
 /** Of an option that may be given again and again. */
 function collected(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];

@@ -2,8 +2,8 @@
  * `coracle snapshot`: all objects of a cluster in one file, taken while it runs; a new store made of such a file; and whether a file is
  * whole. Keys and certificates (`pki/`) are no part of it.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { lmdbSource, type SalvagedSource, salvageSource } from '../storage/transfer/lmdb-source.ts';
 import { fillLmdb } from '../storage/transfer/lmdb-target.ts';
@@ -13,6 +13,7 @@ import { CommandError } from './command-error.ts';
 import { layOut, openDataDirectory } from './data-directory.ts';
 import { type Report, reportStep } from './progress.ts';
 import {
+  asideName,
   type EtcdAccess,
   etcdSource,
   openEtcdAt,
@@ -84,6 +85,8 @@ export interface RestoredSnapshot {
   readonly revision: number;
   /** Where the store went that was there before. */
   readonly setAside: string | undefined;
+  /** The cluster will make keys of its own: those of before are not there. */
+  readonly lacksKeys: boolean;
 }
 
 /** As etcd's documents recommend it: more than can have been written after the snapshot was taken. */
@@ -94,18 +97,17 @@ export async function restoreSnapshot(
   command: RestoreCommand,
   { clock, report }: SnapshotSurroundings,
 ): Promise<RestoredSnapshot> {
-  const { bumpRevision = defaultBump, replace = false } = command;
+  const { bumpRevision = defaultBump, replace } = command;
   try {
     await using snapshot = await openSnapshot(file);
     const path = restoreTarget(command);
     const revision = snapshot.revision + bumpRevision;
     const nowMs = clock.now();
-    const isThere = existsSync(path) && readdirSync(path).includes('data.mdb');
-    const aside = `${basename(path)}.before-${new Date(nowMs).toISOString().replaceAll(':', '')}`;
-    const setAside = replace && isThere ? aside : undefined;
+    const setAside = asideName(path, { replace, nowMs });
     const step = reportStep(report, clock);
     await step(`restored to ${path}`, (told) => fillLmdb(path, snapshot, { revision, nowMs, setAside, told }));
-    return { head: snapshot.head, path, revision, setAside };
+    const lacksKeys = command.to === undefined && !existsSync(join(layOut(command.dataDir).pki, 'ca.crt'));
+    return { head: snapshot.head, path, revision, setAside, lacksKeys };
   } catch (error) {
     throw toldAsCommand(error, restoreAdvice);
   }

@@ -13,6 +13,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
@@ -43,6 +44,8 @@ export interface PodWorkerOptions {
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
+/** 128 and the number of SIGKILL. */
+const killedExitCode = 137;
 
 export class PodWorker {
   readonly uid: string;
@@ -64,6 +67,8 @@ export class PodWorker {
   #isDirty = false;
   #isRunning = false;
   #failures = 0;
+  /** Of processes of the Pod that the kernel has killed for memory. */
+  #oomKills = 0;
   #timer: Timer | undefined;
   #step = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
@@ -85,7 +90,7 @@ export class PodWorker {
     return this.#stage;
   }
 
-  /** Resolves when nothing of it runs any more, and nothing will. */
+  /** Resolves when nothing of it runs any more, nothing will, and what it used is given back. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -107,6 +112,16 @@ export class PodWorker {
     if (pod.metadata.deletionTimestamp) this.terminate({ graceSeconds: pod.metadata.deletionGracePeriodSeconds });
     // Most updates are the echo of our own status.
     if (before === pod || !isSameToKubelet(before, pod)) this.wake();
+    else this.#restate();
+  }
+
+  /** Only the status has changed: where it was not our own write, what is ours in it is put right. */
+  #restate(): void {
+    const { statuses } = this.#services;
+    const target = this.#target();
+    if (!this.#status || !target || this.#isGone) return;
+    if (statuses.hasWritten(target.uid, this.#pod.metadata.resourceVersion)) return;
+    statuses.set(target, this.#podWithStatus().status ?? this.#status, this.#pod);
   }
 
   /** The object is gone from the API server, or its file from the node. */
@@ -122,7 +137,7 @@ export class PodWorker {
     const target = this.#target();
     const status = rejectedStatus(this.#pod, reason, message, this.#services.clock.now());
     this.#status = status;
-    if (target) this.#services.statuses.set(target, status, this.#pod.status);
+    if (target) this.#services.statuses.set(target, status, this.#pod);
     this.#enter('terminated');
     this.wake();
   }
@@ -290,6 +305,7 @@ export class PodWorker {
       this.#services.restartBackoff.forget(`${this.uid}_`);
       this.#services.volumeSources.tokens.release(this.uid);
       this.#isCleaned = true;
+      this.#ended.resolve();
     }
     const target = this.#target();
     if (!this.#isGone) {
@@ -326,9 +342,19 @@ export class PodWorker {
   async #observe(signal: AbortSignal): Promise<void> {
     const { runtime, host } = this.#services;
     const readMessage = host.files.terminationMessage.bind(host.files);
-    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, previous: this.#observed });
+    const readReason = (container: ContainerStatus) => this.#reasonOf(container);
+    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
     if (this.#stage === 'syncing') this.#verdicts.follow(this.#podWithStatus(), this.#observed);
     for (const { name } of runningContainers(this.#observed)) this.#waiting.delete(name);
+  }
+
+  /** With systemd a container's group may be gone before the runtime has looked why it ended; its Pod's has counted it. */
+  async #reasonOf({ exitCode, reason }: ContainerStatus): Promise<string> {
+    if (exitCode !== killedExitCode) return reason;
+    const kills = await this.#services.host.cgroups.oomKills(this.#pod);
+    const isNew = kills > this.#oomKills;
+    this.#oomKills = kills;
+    return isNew && reason === 'Error' ? 'OOMKilled' : reason;
   }
 
   #publish(isTerminal: boolean): void {
@@ -350,7 +376,7 @@ export class PodWorker {
       },
     });
     this.#status = status;
-    if (target && !this.#isGone) statuses.set(target, status, this.#pod.status);
+    if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
       this.#isDirty = true;
   }
@@ -395,7 +421,6 @@ export class PodWorker {
 
   #enter(stage: PodStage): void {
     this.#stage = stage;
-    if (stage === 'terminated' || stage === 'finished') this.#ended.resolve();
     this.#options.onStage(this);
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { pods } from '../../api/gen/core-v1.ts';
+import { compareResourceVersions } from '../../apimachinery/resource-version.ts';
 import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -30,6 +31,8 @@ interface Entry {
   wanted: PodStatus | undefined;
   /** What the server has, as far as known. */
   written: PodStatus | undefined;
+  /** The resource version that shows it. */
+  version: string | undefined;
   deletes: boolean;
   isBusy: boolean;
 }
@@ -45,12 +48,24 @@ export class StatusWriter {
     this.#options = options;
   }
 
-  /** `known` is what the server is known to have: nothing is written when it equals the status. */
-  set(target: StatusTarget, status: PodStatus, known: PodStatus | undefined): void {
+  /**
+   * `known` is the Pod as the server was last seen to have it: nothing is written when it has this status. What others wrote into it since
+   * our own last write, as the node controller does while a node is silent, is put right.
+   */
+  set(target: StatusTarget, status: PodStatus, known: Pod): void {
     const entry = this.#entry(target, known);
-    if (entry.wanted && sameJson(entry.wanted, status)) return;
+    const { resourceVersion } = known.metadata;
+    if (!entry.isBusy && compareResourceVersions(resourceVersion, entry.version) > 0) {
+      entry.written = known.status;
+      entry.version = resourceVersion;
+    } else if (entry.wanted && sameJson(entry.wanted, status)) return;
     entry.wanted = status;
     this.#run(entry);
+  }
+
+  /** Whether this version of the Pod is the one that our own last write made. */
+  hasWritten(uid: string, resourceVersion: string | undefined): boolean {
+    return resourceVersion !== undefined && this.#entries.get(uid)?.version === resourceVersion;
   }
 
   /** The Pod has ended and is gone from the node: remove its object once its status is written. */
@@ -69,10 +84,19 @@ export class StatusWriter {
     this.#entries.delete(uid);
   }
 
-  #entry(target: StatusTarget, known: PodStatus | undefined): Entry {
+  #entry(target: StatusTarget, known: Pod | undefined): Entry {
     let entry = this.#entries.get(target.uid);
     if (!entry) {
-      entry = { target, wanted: undefined, written: known, deletes: false, isBusy: false, flushed: Promise.resolve() };
+      const version = known?.metadata.resourceVersion;
+      entry = {
+        target,
+        wanted: undefined,
+        written: known?.status,
+        version,
+        deletes: false,
+        isBusy: false,
+        flushed: Promise.resolve(),
+      };
       this.#entries.set(target.uid, entry);
     }
     return entry;
@@ -91,7 +115,7 @@ export class StatusWriter {
     let retryMs = firstRetryMs;
     while (!signal.aborted && this.#entries.get(entry.target.uid) === entry) {
       try {
-        if (entry.wanted && !sameJson(entry.wanted, entry.written)) await this.#write(entry, entry.wanted);
+        if (entry.wanted && differs(entry.written, entry.wanted)) await this.#write(entry, entry.wanted);
         else if (entry.deletes) await this.#delete(entry);
         else return;
         retryMs = firstRetryMs;
@@ -116,13 +140,14 @@ export class StatusWriter {
   async #write(entry: Entry, status: PodStatus): Promise<void> {
     const { namespace, name, uid } = entry.target;
     const body = { metadata: { uid }, status: statusPatch(entry.written, status) };
-    await this.#options.client.patch(
+    const after = await this.#options.client.patch(
       pods,
       { namespace, name },
       { type: 'strategic', body },
       { subresource: 'status', signal: this.#options.signal },
     );
     entry.written = status;
+    entry.version = after.metadata.resourceVersion;
   }
 
   async #delete(entry: Entry): Promise<void> {
@@ -134,6 +159,11 @@ export class StatusWriter {
     );
     this.#entries.delete(uid);
   }
+}
+
+function differs(before: PodStatus | undefined, after: PodStatus): boolean {
+  if (!before) return true;
+  return Object.values(statusPatch(before, after)).some((value) => !Array.isArray(value) || value.length > 0);
 }
 
 /** The fields that differ, those that are gone as null. Addresses replace the old ones instead of being joined with them. */

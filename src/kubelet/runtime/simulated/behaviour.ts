@@ -21,7 +21,10 @@ export interface Behaviour {
 
 export const simulationPrefix = 'simulation.coracle.io/';
 
-export function behaviourOf(container: ContainerConfig, sandbox: SandboxConfig): Behaviour {
+export function behaviourOf(
+  container: Pick<ContainerConfig, 'name' | 'command' | 'args' | 'annotations'>,
+  sandbox: Pick<SandboxConfig, 'labels' | 'annotations'>,
+): Behaviour {
   const setting = (name: string): number | undefined => {
     const text =
       sandbox.annotations[`${simulationPrefix}${name}.${container.name}`] ??
@@ -41,7 +44,7 @@ export function behaviourOf(container: ContainerConfig, sandbox: SandboxConfig):
   };
 }
 
-function isOfJob({ labels }: SandboxConfig): boolean {
+function isOfJob({ labels }: Pick<SandboxConfig, 'labels'>): boolean {
   return labels['batch.kubernetes.io/job-name'] !== undefined || labels['job-name'] !== undefined;
 }
 
