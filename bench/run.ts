@@ -18,6 +18,8 @@ export const programs = [
   'watch-fanout',
   'pod-start',
   'start-with-objects',
+  'store',
+  'heartbeats',
   'hostile-clients',
   'flow-control',
   'custom-resources',

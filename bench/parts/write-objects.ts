@@ -10,6 +10,8 @@ export interface WriteSubject {
   object(name: string): Readonly<Record<string, unknown>>;
   /** What an update of it changes, as text. */
   readonly change: readonly [from: string, to: string];
+  /** What a component reports of it, where it has a status. */
+  readonly status?: object;
 }
 
 const labels = {
@@ -53,8 +55,21 @@ const configMap: WriteSubject = {
   }),
 };
 
+const startedAt = '2026-01-02T03:04:05Z';
+
 const deployment: WriteSubject = {
   name: 'Deployment',
+  status: {
+    observedGeneration: 1,
+    replicas: 3,
+    updatedReplicas: 3,
+    readyReplicas: 3,
+    availableReplicas: 3,
+    conditions: [
+      { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', lastTransitionTime: startedAt },
+      { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', lastTransitionTime: startedAt },
+    ],
+  },
   path: '/apis/apps/v1/namespaces/default/deployments',
   change: nextRelease,
   object: (name) => ({
@@ -76,6 +91,28 @@ const deployment: WriteSubject = {
 
 const pod: WriteSubject = {
   name: 'Pod',
+  status: {
+    phase: 'Running',
+    hostIP: '192.0.2.7',
+    podIP: '10.1.2.3',
+    podIPs: [{ ip: '10.1.2.3' }],
+    startTime: startedAt,
+    conditions: ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type) => ({
+      type,
+      status: 'True',
+      lastTransitionTime: startedAt,
+    })),
+    containerStatuses: ['main', 'proxy'].map((name) => ({
+      name,
+      image: `registry.test/${name}:1`,
+      imageID: `registry.test/${name}@sha256:0123456789abcdef`,
+      containerID: `containerd://${name}-0123456789abcdef`,
+      ready: true,
+      started: true,
+      restartCount: 0,
+      state: { running: { startedAt } },
+    })),
+  },
   path: '/api/v1/namespaces/default/pods',
   change: nextRelease,
   object: (name) => ({

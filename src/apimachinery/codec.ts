@@ -408,7 +408,7 @@ function rethrow(error: Error): Error {
 
 /** Counts the keys of a value made in this process, undefined ones left out; throws a TypeError at what is not plain data. */
 function countOwnKeys(value: unknown, path: string): number {
-  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
+  if (typeof value === 'function' || typeof value === 'symbol') {
     throw new TypeError(`${path || 'the value'} is a ${typeof value}, which no API object can hold`);
   }
   if (typeof value !== 'object' || value === null) return 0;

@@ -6,6 +6,7 @@
  * As in Go: the first wrong type is reported and the rest of the text still read; a failing time, quantity or the like ends decoding
  * at once; null is as good as absent; of a repeated key the later value is laid over the earlier.
  */
+import { jsonText } from './exact-json.ts';
 import { quote } from './go-text.ts';
 import { type JsonNode, JsonNumber, JsonObject, plainValue, setOwn } from './json-text.ts';
 import { canonicalQuantity } from './quantity.ts';
@@ -328,7 +329,7 @@ function fatal<T>(decode: () => T): T {
 function quantityText(node: JsonNode): string {
   if (typeof node === 'string') return node;
   if (node instanceof JsonNumber) return node.text;
-  return JSON.stringify(plainValue(node));
+  return jsonText(plainValue(node));
 }
 
 /** Offset of the first byte that is not base64, counted as Go does; undefined when all is well. */

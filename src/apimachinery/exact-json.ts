@@ -35,6 +35,12 @@ function keepInteger(_: string, value: unknown, { source = '' }: { readonly sour
   return typeof value === 'number' && !Number.isSafeInteger(value) ? integerOf(source, value) : value;
 }
 
+/** The number as it was written, if it is an int64 that a double does not keep; else the double. */
+export function exactNumber(digits: string): number | bigint {
+  const double = Number(digits);
+  return Number.isSafeInteger(double) ? double : integerOf(digits, double);
+}
+
 /** The number as it was written, if it is an int64; else the double. */
 function integerOf(digits: string, double: number): number | bigint {
   if (!/^-?\d+$/.test(digits)) return double;

@@ -3,6 +3,7 @@
  * many keys there were, and whether a number needs a second look. `parseExact` is the slow parser for those cases: it keeps every
  * key and the digits of every number, and its syntax errors read as Go's. Neither knows anything of kinds.
  */
+import { exactNumber } from './exact-json.ts';
 import { quote } from './go-text.ts';
 
 /** Nesting beyond this is refused, so that no walk over a value can exhaust the stack. */
@@ -86,9 +87,9 @@ export function parseExact(text: string): JsonNode {
   return new ExactParser(text).document();
 }
 
-/** The ordinary value of a node: the last of repeated keys wins, `__proto__` is a key like any other. */
+/** The ordinary value of a node: the last of repeated keys wins, `__proto__` is a key like any other; an int64 that a double does not keep is a bigint. */
 export function plainValue(node: JsonNode): unknown {
-  if (node instanceof JsonNumber) return Number(node.text);
+  if (node instanceof JsonNumber) return exactNumber(node.text);
   if (Array.isArray(node)) return node.map(plainValue);
   if (!(node instanceof JsonObject)) return node;
   const value: Record<string, unknown> = {};

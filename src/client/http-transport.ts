@@ -4,6 +4,7 @@
  * reader slows the server down instead of filling memory.
  */
 import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { jsonText, parseJson } from '../apimachinery/exact-json.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Transport, TransportRequest } from './client.ts';
@@ -147,7 +148,7 @@ export class HttpTransport implements Transport {
     const { signal } = request;
     signal?.throwIfAborted();
     const headers = await this.#headers(request);
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const body = request.body === undefined ? undefined : Buffer.from(jsonText(request.body));
     if (body) headers['content-length'] = body.length;
     signal?.throwIfAborted();
     const { stream, session } = this.#sessions.request(headers, body === undefined);
@@ -306,7 +307,7 @@ async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {
 
 function decode(body: Buffer, headers: IncomingHttpHeaders): unknown {
   const text = body.toString();
-  return /\bjson\b/.test(headers['content-type'] ?? '') ? JSON.parse(text) : text;
+  return /\bjson\b/.test(headers['content-type'] ?? '') ? parseJson(text) : text;
 }
 
 /** Seconds to wait when the server asks to be asked again. */

@@ -2,6 +2,7 @@
  * Newline-delimited JSON, decoded as it arrives: the form of a watch's body. Whole lines are decoded where they lie in their chunk;
  * only a line that spans chunks is put together first.
  */
+import { parseJson } from '../apimachinery/exact-json.ts';
 
 const newline = 0x0a;
 
@@ -15,14 +16,14 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator
       const line = pending.length === 0 ? part : Buffer.concat([...pending, part]);
       if (pending.length > 0) pending = [];
       start = end + 1;
-      if (line.length > 0) yield JSON.parse(line.toString());
+      if (line.length > 0) yield parseJson(line.toString());
     }
     if (start < chunk.length) pending.push(start === 0 ? chunk : chunk.subarray(start));
   }
   const rest = Buffer.concat(pending).toString().trim();
   if (rest === '') return;
   try {
-    yield JSON.parse(rest);
+    yield parseJson(rest);
   } catch {
     // The connection ended in the middle of an event: the reader goes on from the last one it has seen.
   }

@@ -2,8 +2,6 @@
  * `coracle migrate`: all objects of one store into another, of the same kind or not, with nobody at work on either. Into a folder it happens
  * whole or not at all; into etcd it can be interrupted and done again.
  */
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { lockDirectory } from '../storage/lmdb/directory-lock.ts';
 import { lmdbSource } from '../storage/transfer/lmdb-source.ts';
@@ -13,6 +11,7 @@ import { TransferError, type TransferSource } from '../storage/transfer/transfer
 import { CommandError } from './command-error.ts';
 import { type Report, reportStep } from './progress.ts';
 import {
+  asideName,
   checkIdle,
   type EtcdAccess,
   etcdSource,
@@ -107,9 +106,7 @@ async function fill(to: StoreAddress, source: TransferSource, { command, surroun
   const step = reportStep(report, clock);
   const nowMs = clock.now();
   if (to.kind === 'lmdb') {
-    const isThere = existsSync(join(to.path, 'data.mdb'));
-    const aside = `${basename(to.path)}.before-${new Date(nowMs).toISOString().replaceAll(':', '')}`;
-    const setAside = replace && isThere ? aside : undefined;
+    const setAside = asideName(to.path, { replace, nowMs });
     const options = { revision: source.revision, nowMs, setAside };
     const objects = await step('copied and compared', (told) => fillLmdb(to.path, source, { ...options, told }));
     return { objects, setAside };

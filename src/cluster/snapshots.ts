@@ -2,8 +2,7 @@
  * `coracle snapshot`: all objects of a cluster in one file, taken while it runs; a new store made of such a file; and whether a file is
  * whole. Keys and certificates (`pki/`) are no part of it.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import { lmdbSource, type SalvagedSource, salvageSource } from '../storage/transfer/lmdb-source.ts';
 import { fillLmdb } from '../storage/transfer/lmdb-target.ts';
@@ -13,6 +12,7 @@ import { CommandError } from './command-error.ts';
 import { layOut, openDataDirectory } from './data-directory.ts';
 import { type Report, reportStep } from './progress.ts';
 import {
+  asideName,
   type EtcdAccess,
   etcdSource,
   openEtcdAt,
@@ -94,15 +94,13 @@ export async function restoreSnapshot(
   command: RestoreCommand,
   { clock, report }: SnapshotSurroundings,
 ): Promise<RestoredSnapshot> {
-  const { bumpRevision = defaultBump, replace = false } = command;
+  const { bumpRevision = defaultBump, replace } = command;
   try {
     await using snapshot = await openSnapshot(file);
     const path = restoreTarget(command);
     const revision = snapshot.revision + bumpRevision;
     const nowMs = clock.now();
-    const isThere = existsSync(path) && readdirSync(path).includes('data.mdb');
-    const aside = `${basename(path)}.before-${new Date(nowMs).toISOString().replaceAll(':', '')}`;
-    const setAside = replace && isThere ? aside : undefined;
+    const setAside = asideName(path, { replace, nowMs });
     const step = reportStep(report, clock);
     await step(`restored to ${path}`, (told) => fillLmdb(path, snapshot, { revision, nowMs, setAside, told }));
     return { head: snapshot.head, path, revision, setAside };

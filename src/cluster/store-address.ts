@@ -5,7 +5,7 @@
  *     etcd:https://10.0.0.1:2379,...     the members of an etcd cluster
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../apimachinery/status.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { bufferCodec } from '../storage/codec.ts';
@@ -103,6 +103,15 @@ export async function checkIdle(
   if (servers.count === 0) return;
   await sleep(clock, listenMs);
   if ((await store.currentRevision()) !== servers.revision) throw new TransferError('somebody is writing to etcd');
+}
+
+/** To what name a store in this folder is moved that shall make room for another; undefined where there is none, or it shall not. */
+export function asideName(
+  folder: string,
+  { replace, nowMs }: { readonly replace: boolean | undefined; readonly nowMs: number },
+): string | undefined {
+  if (!replace || !existsSync(join(folder, 'data.mdb'))) return undefined;
+  return `${basename(folder)}.before-${new Date(nowMs).toISOString().replaceAll(':', '')}`;
 }
 
 /** A failure as a person is to be told it; what nobody expected stays what it was. */

@@ -136,6 +136,12 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
       (module) => module.runPersistentVolumeBinderController,
     ),
   ),
+  of(
+    'persistentvolume-attach-detach-controller',
+    'attachdetach-controller',
+    () => import('./persistentvolume-attach-detach/persistentvolume-attach-detach-controller.ts'),
+    ({ runAttachDetachController }, context, { attachDetach }) => runAttachDetachController(context, attachDetach),
+  ),
   plain('ephemeral-volume-controller', 'ephemeral-volume-controller', () =>
     import('./ephemeral-volume/ephemeral-volume-controller.ts').then((module) => module.runEphemeralVolumeController),
   ),
@@ -182,6 +188,13 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     'service-account-controller',
     () => import('./serviceaccount/serviceaccount-controller.ts'),
     ({ runServiceAccountController }, context) => runServiceAccountController(context),
+  ),
+  of(
+    'legacy-serviceaccount-token-cleaner-controller',
+    'legacy-service-account-token-cleaner',
+    () => import('./legacy-serviceaccount-token-cleaner/legacy-serviceaccount-token-cleaner-controller.ts'),
+    ({ runLegacyTokenCleanerController }, context, { legacyTokenCleanUpPeriodMs: cleanUpPeriodMs }) =>
+      runLegacyTokenCleanerController(context, { cleanUpPeriodMs }),
   ),
   // The account by which others get their tokens can have none itself.
   of(

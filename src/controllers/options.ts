@@ -13,6 +13,7 @@ import { flags } from './gen/flags.ts';
 import type { HorizontalPodAutoscalerOptions } from './horizontal-pod-autoscaler/horizontal-pod-autoscaler-controller.ts';
 import type { NodeIpamOptions } from './node-ipam/node-ipam-controller.ts';
 import type { NodeLifecycleOptions } from './node-lifecycle/node-lifecycle-controller.ts';
+import type { AttachDetachOptions } from './persistentvolume-attach-detach/persistentvolume-attach-detach-controller.ts';
 import type { QuotaEvaluator } from './resourcequota/resourcequota-controller.ts';
 
 export interface ControllerManagerOptions {
@@ -37,6 +38,8 @@ export interface ControllerManagerOptions {
   /** How much of a quota each object takes, as admission counts it; absent: quotas' statuses are not kept. */
   readonly quotaEvaluator?: (() => Promise<QuotaEvaluator>) | undefined;
   readonly autoscaling?: Omit<HorizontalPodAutoscalerOptions, 'workers'> | undefined;
+  readonly attachDetach?: AttachDetachOptions | undefined;
+  readonly legacyTokenCleanUpPeriodMs?: number | undefined;
   readonly terminatedPodThreshold?: number | undefined;
   readonly maxEndpointsPerSlice?: number | undefined;
   readonly garbageCollection?: boolean | undefined;
@@ -124,6 +127,12 @@ export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): 
       cpuInitializationMs: milliseconds('horizontal-pod-autoscaler-cpu-initialization-period'),
       initialReadinessDelayMs: milliseconds('horizontal-pod-autoscaler-initial-readiness-delay'),
     },
+    attachDetach: {
+      syncPeriodMs: milliseconds('attach-detach-reconcile-sync-period'),
+      syncDisabled: values.get('disable-attach-detach-reconcile-sync') === true,
+      neverByForce: values.get('disable-force-detach-on-timeout') === true,
+    },
+    legacyTokenCleanUpPeriodMs: milliseconds('legacy-service-account-token-clean-up-period'),
     terminatedPodThreshold: number('terminated-pod-gc-threshold'),
     maxEndpointsPerSlice: number('max-endpoints-per-slice'),
     garbageCollection: values.get('enable-garbage-collector') !== false,

@@ -1,7 +1,17 @@
 /** Whole numbers of 64 bits in custom objects come back as they were written, whichever way they came. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import {
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+  mutatingWebhookConfigurations,
+} from '../../src/api/gen/admissionregistration-v1.ts';
+import type { KubeObject } from '../../src/apimachinery/meta.ts';
 import type { ResourceType } from '../../src/apimachinery/resource.ts';
+import { startWebhookServer } from '../../src/apiserver/webhook-client/webhook-server.fixture.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createHttpTransport } from '../../src/client/http-transport.ts';
+import { createClient } from '../../src/client/typed-client.ts';
 import { define, type Schema } from '../conformance/definitions.ts';
 import { openCluster, type StoreName } from './cluster.ts';
 import { openHttp1 } from './wire.ts';
@@ -102,10 +112,114 @@ for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
       );
     });
 
+    it('defaults of a definition', async () => {
+      const number = { type: 'integer', default: 0 };
+      const spec = { type: 'object', default: {}, properties: { serial: number } };
+      const listed = await define(cluster.controlPlane.admin, {
+        schema: { type: 'object', properties: { spec } } as Schema,
+      });
+      const at = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${listed.name}`;
+      const serial = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/serial/default';
+      const patch = `[{"op":"replace","path":"${serial}","value":9007199254740993}]`;
+      const patched = await call('PATCH', at, 'application/json-patch+json', patch);
+      assert.match(patched.text, /"default":9007199254740993/);
+      const { group } = listed.type();
+      const body = `{"apiVersion":"${group}/v1","kind":"Gadget","metadata":{"generateName":"a-"}}`;
+      let made = '';
+      // The server follows its definitions.
+      for (let attempt = 0; attempt < 100 && !made.includes('740993'); attempt++) {
+        made = (await call('POST', `/apis/${group}/v1/gadgets`, 'application/json', body)).text;
+      }
+      assert.match(made, /"spec":\{"serial":9007199254740993\}/);
+    });
+
+    it('what our own client reads and writes over the network', async () => {
+      const transport = createHttpTransport({
+        server: cluster.url,
+        clock: systemClock,
+        tls: cluster.admin,
+      });
+      const client = createClient(transport);
+      const written = { metadata: { name: 'client' }, spec: { free: { serial: 9007199254740999n } } } as KubeObject;
+      const made = (await client.create(type, written)) as KubeObject & { readonly spec: { readonly free: object } };
+      assert.deepEqual(made.spec.free, { ...made.spec.free, serial: 9007199254740999n });
+      for await (const { object } of client.watch(type, { signal: AbortSignal.timeout(20_000) })) {
+        if (object.metadata.name !== 'client') continue;
+        assert.deepEqual((object as typeof made).spec.free, made.spec.free);
+        break;
+      }
+      await transport.close();
+    });
+
+    it('free-form data of a built-in kind, in JSON and in protobuf', async () => {
+      const at = '/apis/apps/v1/namespaces/default/controllerrevisions';
+      const body = '{"metadata":{"name":"numbers"},"revision":1,"data":{"serial":9007199254740993}}';
+      assert.match((await call('POST', at, 'application/json', body)).text, /"data":\{"serial":9007199254740993\}/);
+      for (const accept of ['application/json', 'application/vnd.kubernetes.protobuf']) {
+        const { text } = await wire.ask({ path: `${at}/numbers`, headers: { accept } });
+        assert.match(text, /\{"serial":9007199254740993\}/, accept);
+      }
+    });
+
     it('tables that hold the objects', async () => {
       const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
       const table = await read(accept, '?includeObject=Object');
       assert.match(table, /"known":\[9007199254740992,9007199254740993\]/);
+    });
+
+    it('patches of webhooks and policies', async () => {
+      const { admin } = cluster.controlPlane;
+      const patch = '[{"op":"add","path":"/spec/free/hook","value":9007199254740995}]';
+      await using server = await startWebhookServer(({ request }: { readonly request: { readonly uid: string } }) => ({
+        apiVersion: 'admission.k8s.io/v1',
+        kind: 'AdmissionReview',
+        response: {
+          uid: request.uid,
+          allowed: true,
+          patchType: 'JSONPatch',
+          patch: Buffer.from(patch).toString('base64'),
+        },
+      }));
+      const rule = {
+        apiGroups: [type.group],
+        apiVersions: ['v1'],
+        resources: ['gadgets'],
+        operations: ['CREATE' as const],
+      };
+      await admin.create(mutatingWebhookConfigurations, {
+        metadata: { name: type.group },
+        webhooks: [
+          {
+            name: 'numbers.example.com',
+            admissionReviewVersions: ['v1'],
+            sideEffects: 'None',
+            clientConfig: { url: server.url, caBundle: server.caBundle },
+            rules: [rule],
+          },
+        ],
+      });
+      const expression = '[JSONPatch{op: "add", path: "/spec/free/policy", value: 9007199254740997}]';
+      await admin.create(mutatingAdmissionPolicies, {
+        metadata: { name: type.group },
+        spec: {
+          reinvocationPolicy: 'IfNeeded',
+          matchConstraints: { resourceRules: [rule] },
+          mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
+        },
+      });
+      await admin.create(mutatingAdmissionPolicyBindings, {
+        metadata: { name: type.group },
+        spec: { policyName: type.group },
+      });
+      let made = '';
+      for (let attempt = 0; attempt < 200 && !(made.includes('740995') && made.includes('740997')); attempt++) {
+        const body = `{${head},"metadata":{"generateName":"b-"},"spec":{"free":{}}}`;
+        made = (await call('POST', path, 'application/json', body)).text;
+      }
+      assert.match(made, /"hook":9007199254740995/);
+      assert.match(made, /"policy":9007199254740997/);
+      await admin.delete(mutatingWebhookConfigurations, { name: type.group });
+      await admin.delete(mutatingAdmissionPolicyBindings, { name: type.group });
     });
   });
 }

@@ -53,7 +53,7 @@ test('a node that falls silent is Unknown, its Pods end Terminating and run else
   await when(client, nodes, { name: 'lost' }, (node) =>
     Boolean(node?.spec?.taints?.some(hasTaint('node.kubernetes.io/unreachable', 'NoExecute'))),
   );
-  assert.ok(hasCondition(await client.get(pods, referenceTo(alone)), 'Ready', 'False'));
+  await when(client, pods, referenceTo(alone), (pod) => hasCondition(pod, 'Ready', 'False'));
   const going = await when(client, pods, referenceTo(alone), (pod) => pod?.metadata.deletionTimestamp !== undefined);
   assert.ok(clock.monotonic() - silentMs >= 300_000);
   assert.ok(hasCondition(going, 'DisruptionTarget'));

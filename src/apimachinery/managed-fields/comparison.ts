@@ -195,8 +195,17 @@ function wholeItems(list: ListShape, items: readonly unknown[]): FieldSet | unde
 }
 
 function wholeMap(values: Shape, value: JsonObject): FieldSet {
-  const children: Children = {};
-  for (const key of Object.keys(value)) children[`f:${key}`] = wholeOf(values, value[key]);
+  const children: Children = { '.': leaf };
+  let last: string | undefined;
+  let sorted = true;
+  for (const key in value) {
+    children[`f:${key}`] = wholeOf(values, value[key]);
+    if (last !== undefined && key < last) sorted = false;
+    last = key;
+  }
+  if (last === undefined) return leaf;
+  if (sorted) return children;
+  delete children['.'];
   return asMember(finished(children, true));
 }
 

@@ -64,15 +64,22 @@ export function difference(a: FieldSet | undefined, b: FieldSet | undefined): Fi
   if (a === undefined || b === undefined) return a;
   const before = isMember(a);
   const member = before && !isMember(b);
-  const result: Node = {};
-  let changed = member !== before;
-  for (const element of Object.keys(a)) {
-    if (element === self) continue;
-    const kept = difference(a[element], b[element]);
-    if (kept !== a[element]) changed = true;
-    if (kept !== undefined) result[element] = kept;
+  // What is taken away is mostly little, and what it is taken from may be a hundred thousand keys.
+  let changes: Map<string, FieldSet | undefined> | undefined;
+  for (const element in b) {
+    const own = element === self ? undefined : a[element];
+    const kept = difference(own, b[element]);
+    if (kept === own) continue;
+    changes ??= new Map();
+    changes.set(element, kept);
   }
-  return changed ? finished(result, member) : a;
+  if (!changes && member === before) return a;
+  const result: Node = {};
+  for (const element of Object.keys(a)) {
+    const kept = changes?.has(element) ? changes.get(element) : a[element];
+    if (element !== self && kept !== undefined) result[element] = kept;
+  }
+  return finished(result, member);
 }
 
 export function intersection(a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined {

@@ -122,6 +122,10 @@ describe('field sets', () => {
         assert.deepEqual(union(difference(a, b), intersection(a, b)), a);
         assert.equal(intersection(difference(a, b), b), undefined);
         assert.deepEqual(new Set(pathsOf(union(a, b))), new Set([...pathsOf(a), ...pathsOf(b)]));
+        assert.deepEqual(
+          pathsOf(difference(a, b)),
+          pathsOf(a).filter((path) => !pathsOf(b).includes(path)),
+        );
       }),
       { numRuns: 500 },
     );
@@ -406,6 +410,34 @@ describe('ownership', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  test('an update gives its manager what it set and takes from all what it set or removed, whoever had it', () => {
+    const writes = fc.array(fc.tuple(fc.constantFrom('one', 'two', 'three'), configs), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(writes, (list) => {
+        const before = list.slice(0, -1).reduce((state, [name, object]) => updated(state, name, object), nothing);
+        const [writer, next] = list.at(-1)!;
+        const after = updated(before, writer, next);
+        const { set, removed } = compareObjects(thingShape, before.object, next);
+        const names = new Set([...before.managers.values()].map(({ manager }) => manager).concat(writer));
+        for (const name of names) {
+          const had = [...before.managers.values()].find(({ manager }) => manager === name)?.fields;
+          const left = difference(difference(had, set), removed);
+          const has = [...after.managers.values()].find(({ manager }) => manager === name)?.fields;
+          assert.deepEqual(pathsOf(has), pathsOf(name === writer ? union(left, set) : left));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('whoever writes the same fields again keeps the very same set', () => {
+    const labels = (value: string) => ({ metadata: { labels: { a: value, b: 'x' } }, spec: { replicas: 1 } });
+    const first = updated(nothing, 'one', labels('x'));
+    const second = updated(first, 'one', labels('y'));
+    const fieldsOfOne = ({ managers }: State) => [...managers.values()][0]!.fields;
+    assert.equal(fieldsOfOne(second), fieldsOfOne(first));
   });
 
   test('merging never invents: every field of the object was applied by somebody, with that value', () => {

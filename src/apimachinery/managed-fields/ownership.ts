@@ -76,18 +76,20 @@ export function updateOwnership({ kind, live, next, writer, now, ...request }: U
   const managers = reconciledManagers(kind, request.managers);
   const own = unlessReset(compareObjects(kind.shape, live, next), kind.reset);
   const result = new Map<string, Manager>();
+  const self = identityOf(writer);
   for (const [identity, manager] of managers) {
     const changed = comparisonFor(kind, manager.apiVersion, { live, next, own });
     if (changed === undefined) continue;
-    const fields = difference(difference(manager.fields, changed.set), changed.removed);
+    // What the writer sets it has below: left where it is, it leaves the set of whoever writes the same fields again as it was.
+    const taken = identity === self ? intersection(changed.set, unowned) : changed.set;
+    const fields = difference(difference(manager.fields, taken), changed.removed);
     if (!holdsNothing(fields))
       result.set(identity, fields === manager.fields ? manager : { ...manager, fields: fields! });
   }
   const set = difference(own.set, unowned);
   if (!holdsNothing(set)) {
-    const identity = identityOf(writer);
-    const previous = result.get(identity);
-    result.set(identity, { ...writer, time: now, fields: union(set, previous?.fields)! });
+    const previous = result.get(self);
+    result.set(self, { ...writer, time: now, fields: union(previous?.fields, set)! });
   }
   return capManagers(result);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { applyMergePatch, createMergePatch, jsonEqual } from './merge-patch.ts';
+import { applyMergePatch, createMergePatch, equalBut, jsonEqual } from './merge-patch.ts';
 
 /** The examples of RFC 7386, appendix A. */
 const examples: readonly [target: unknown, patch: unknown, result: unknown][] = [
@@ -85,6 +85,18 @@ test('values are equal when they have the same text with sorted keys, what is un
     fc.property(objects, objects, (a, b) => {
       assert.equal(jsonEqual(a, b), text(a) === text(b));
       assert.ok(jsonEqual(maybe(a), a) && jsonEqual(a, maybe(a)));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('objects are equal but for some fields when they are equal without them', () => {
+  const without = ({ a: _, ...rest }: Record<string, unknown>) => rest;
+  const ignored = new Set(['a']);
+  fc.assert(
+    fc.property(objects, objects, (x, y) => {
+      assert.equal(equalBut(ignored, x, y), jsonEqual(without(x), without(y)));
+      assert.ok(equalBut(ignored, { ...x, a: 1 }, { ...x, a: 2, b: x.b }));
     }),
     { numRuns: 1000 },
   );

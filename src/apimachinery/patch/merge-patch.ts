@@ -68,6 +68,19 @@ function fieldsEqual(a: JsonObject, b: JsonObject): boolean {
   return left === 0;
 }
 
+/** Equality of two objects in all fields but these. */
+export function equalBut(ignored: ReadonlySet<string>, a: object, b: object): boolean {
+  const [left, right] = [a as JsonObject, b as JsonObject];
+  for (const key in left) {
+    if (ignored.has(key)) continue;
+    if (!jsonEqual(left[key], Object.hasOwn(right, key) ? right[key] : undefined)) return false;
+  }
+  for (const key in right) {
+    if (!ignored.has(key) && right[key] !== undefined && !Object.hasOwn(left, key)) return false;
+  }
+  return true;
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
  * Messages read by the kind tables. The result is what the same object would be in JSON; the codec then checks and canonicalizes it
  * like any other. Fields the tables do not know are passed over, as protobuf has it. A reader is compiled per type on first use.
  */
+import { parseJson } from '../exact-json.ts';
 import { maxJsonDepth, scanJson, setOwn } from '../json-text.ts';
 import type { FieldRow, ScalarType, SchemaRegistry, TypeSchema } from '../schema.ts';
 import { formatMicroTime, formatTime } from '../time.ts';
@@ -239,7 +240,7 @@ function readJson(reader: WireReader): unknown {
   if (text === '') return null;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new ProtobufError('an embedded object is no JSON');
   }

@@ -3,6 +3,7 @@
  * scalars and structs that are no pointers always, zero or not; pointers where they are set; lists and maps element by element, maps
  * sorted by key. A writer is compiled per type on first use. Everything is written backwards: see `WireWriter`.
  */
+import { jsonText } from '../exact-json.ts';
 import { setOwn } from '../json-text.ts';
 import type { FieldRow, ScalarType, SchemaRegistry, TypeSchema } from '../schema.ts';
 import { parseTime } from '../time.ts';
@@ -194,7 +195,7 @@ const writeJson: Write = (writer, value) => {
   if (value === undefined || value === null) return writer.byte(0);
   writeJsonText(writer, value);
 };
-const writeJsonText = textMessage((value) => JSON.stringify(value));
+const writeJsonText = textMessage((value) => jsonText(value));
 
 /** Canonical times, which nearly all are, the runtime reads faster than we can. */
 function momentOf(text: string): number | undefined {

@@ -19,6 +19,7 @@ const nameAttempts = 8;
 export async function create(operation: Operation): Promise<ApiResponse> {
   const options = parseWriteOptions(operation.request.query, 'CreateOptions');
   const object = await decodeResource(operation, options);
+  await operation.turnForOthers();
   const created = await createObject(operation, object, options);
   return replyToWrite(operation, created, 201);
 }
@@ -52,6 +53,7 @@ export async function createObject(
   delete metadata.resourceVersion;
   settleNamespace(metadata, kind, info.namespace);
   if (!owned) trackCreation(operation, object, options);
+  await operation.turnForOthers();
   const admission = {
     operation: 'CREATE',
     object,
@@ -116,6 +118,7 @@ async function attemptCreate(
     } as const;
     const attributes = admissionAttributes(operation, { ...admission, name });
     if (attributes) await environment.admission().validate(attributes);
+    await operation.turnForOthers();
     const written = await store(operation, object, options);
     if (written) {
       kept = true;

@@ -17,7 +17,7 @@ import {
 } from '../../apimachinery/managed-fields/managers.ts';
 import { type OwnedKind, updateOwnership } from '../../apimachinery/managed-fields/ownership.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
-import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { equalBut, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import type { Operation } from './operation.ts';
@@ -201,12 +201,7 @@ export function sameOwners(a: KubeObject, b: KubeObject): boolean {
   const x = a.metadata.managedFields ?? [];
   const y = b.metadata.managedFields ?? [];
   if (x === y) return true;
-  return (
-    x.length === y.length &&
-    x.every((entry, index) => {
-      const { time: _time, ...others } = y[index]!;
-      const { time: _other, ...mine } = entry;
-      return jsonEqual(mine, others);
-    })
-  );
+  return x.length === y.length && x.every((entry, index) => equalBut(whenWritten, entry, y[index]!));
 }
+
+const whenWritten: ReadonlySet<string> = new Set(['time']);

@@ -60,6 +60,27 @@ export interface Operation {
   readonly subresource: string;
   readonly warnings: string[];
   readonly reply: ReplyContext;
+  /**
+   * To be awaited between the steps of a write. An object of a hundred thousand keys takes tenths of a second for each; when that is so, what
+   * has come in meanwhile is seen to first.
+   */
+  turnForOthers(): Promise<void> | undefined;
+}
+
+/** No step of an ordinary object takes as long, on a busy machine either. */
+const shortStepMs = 50;
+
+export function turnsOf(clock: Clock): Operation['turnForOthers'] {
+  let beganMs = clock.monotonic();
+  return () => {
+    if (clock.monotonic() - beganMs < shortStepMs) return undefined;
+    return new Promise((resolve) => {
+      clock.soon(() => {
+        beganMs = clock.monotonic();
+        resolve();
+      });
+    });
+  };
 }
 
 export function createOperation(
@@ -83,6 +104,7 @@ export function createOperation(
     storage: environment.storageOf(kind),
     subresource: info.subresource,
     warnings: [],
+    turnForOthers: turnsOf(environment.clock),
     reply: {
       output,
       resource,

@@ -200,6 +200,7 @@ function applied(
     const after = jsonPatched(before, value, target.codec);
     return decoded(after, strictErrors, {
       ...target,
+      before,
       shown: () => patchedText(after, canonical(before, target.codec)),
     });
   }
@@ -207,6 +208,7 @@ function applied(
     const after = applyMergePatch(before, value);
     return decoded(after, strictErrors, {
       ...target,
+      before,
       shown: () => patchedText(after, canonical(before, target.codec)),
     });
   }
@@ -214,7 +216,7 @@ function applied(
   const after = applyStrategicMergePatch(before, patch, target.codec.type!);
   const problem = restoreProblem(after, target.codec.type!, before);
   if (problem !== undefined) throw nonsense(goValue(patch), problem);
-  return decoded(after, strictErrors, { ...target, shown: () => goValue(patch) });
+  return decoded(after, strictErrors, { ...target, before, shown: () => goValue(patch) });
 }
 
 /**
@@ -231,17 +233,20 @@ function jsonPatched(before: Document, patch: unknown, codec: ResourceCodec): Do
 }
 
 interface Decoding extends PatchTarget {
+  /** What was patched. */
+  readonly before: Document;
   /** What an error shows of the patch. */
   shown(): string;
 }
 
 function decoded(after: unknown, strictErrors: readonly string[], decoding: Decoding): Patched {
-  const { codec, fieldValidation, shown } = decoding;
+  const { codec, before, fieldValidation, shown } = decoding;
   const lenient = fieldValidation === 'Ignore';
   try {
     // Owners that the patch did not touch are frozen; they need no second reading.
     const detached = detachOwners(after as object);
-    const result = codec.decodeValue(detached.value, {
+    const untouched = codec.type ? untouchedFields(detached.value, before) : [];
+    const result = codec.decodeValue(withoutFields(detached.value, untouched), {
       // What is strict is decided below, with what the patch itself is guilty of.
       fieldValidation: lenient ? 'Ignore' : 'Warn',
     });
@@ -252,11 +257,26 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
     const object = result.object as unknown as Draft<KubeObject>;
     object.metadata ??= {};
     attachOwners(object, detached);
+    for (const field of untouched) (object as Record<string, unknown>)[field] = draft(before[field]);
     return { object, warnings };
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     throw nonsense(shown(), error.cause instanceof Error ? error.cause.message : error.message);
   }
+}
+
+/** Fields in which the patch did not touch anything: they are what they were, so that a copy will do. */
+function untouchedFields(after: object, before: Document): readonly string[] {
+  return Object.keys(before).filter(
+    (field) => typeof before[field] === 'object' && (after as Document)[field] === before[field],
+  );
+}
+
+function withoutFields(document: object, fields: readonly string[]): object {
+  if (fields.length === 0) return document;
+  const rest: Record<string, unknown> = { ...document };
+  for (const field of fields) rest[field] = undefined;
+  return rest;
 }
 
 /** 422: the patch makes of the object what cannot be one. */

@@ -6,7 +6,7 @@
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { parseUint64 } from '../../apimachinery/go-number.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
-import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { equalBut } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
 import type { ApiResponse } from '../request.ts';
@@ -32,6 +32,7 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const { request, kind, subresource } = operation;
   const options = parseWriteOptions(request.query, 'UpdateOptions');
   const object = await decodeResource(operation, options);
+  await operation.turnForOthers();
   checkIdentity(operation, object);
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
   // The draft is used up by the first attempt; only a second one needs another copy.
@@ -162,7 +163,9 @@ async function attemptUpdate(
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
   checkExpectations(operation, next, current);
+  await operation.turnForOthers();
   track(next, previous);
+  await operation.turnForOthers();
   const attributes = () => updateAttributes(operation, options, { next, previous, admitted });
   const mutating = attributes();
   if (mutating) {
@@ -181,6 +184,7 @@ async function attemptUpdate(
     validateUpdate(kind, next, previous, context);
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
+    await operation.turnForOthers();
     delete next.metadata.resourceVersion;
     if (isFinished(kind, next, previous)) {
       const removed = await removeEntry(operation, current, { dryRun: options.dryRun });
@@ -221,7 +225,12 @@ function updateAttributes(
 /** Whether the new object says nothing that is not there already; when its owners last wrote is not a thing to say. */
 function isUnchanged(next: Draft<KubeObject>, current: CacheEntry): boolean {
   const object = current.object();
-  const { resourceVersion: _, managedFields: _old, ...metadata } = object.metadata;
-  const { managedFields: _new, ...nextMetadata } = next.metadata;
-  return jsonEqual({ ...object, metadata }, { ...next, metadata: nextMetadata }) && sameOwners(next, object);
+  return (
+    equalBut(storedApart, next.metadata, object.metadata) &&
+    equalBut(apart, next, object) &&
+    sameOwners(next as KubeObject, object)
+  );
 }
+
+const apart: ReadonlySet<string> = new Set(['metadata']);
+const storedApart: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields']);

@@ -8,6 +8,7 @@ import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { setFinalizer } from '../shared/finalizers.ts';
+import { claimKeysOf } from '../shared/pod-claims.ts';
 
 export const claimFinalizer = 'kubernetes.io/pvc-protection';
 const byClaim = 'pvc-protection/claim';
@@ -55,12 +56,4 @@ function inUse(pods: readonly Pod[]): CauseNote {
     message: `it is used by ${pods.length === 1 ? 'a Pod' : `${pods.length} Pods`} and goes when they have ended`,
     waitsFor: pods.map((pod) => subjectOf(podType, pod)),
   };
-}
-
-function claimKeysOf({ metadata, spec }: Pod): string[] {
-  return (spec.volumes ?? []).flatMap((volume) => {
-    const name =
-      volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${metadata.name}-${volume.name}` : undefined);
-    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-  });
 }

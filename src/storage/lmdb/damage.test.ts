@@ -11,7 +11,7 @@ import type { DataDirectoryError } from './database.ts';
 import { bufferCodec, openLmdbStore } from './lmdb-store.ts';
 import { findPageProblem } from './page-check.ts';
 
-const pageBytes = 4096;
+const pageBytes = 8192;
 let folder = '';
 let whole = Buffer.alloc(0);
 

@@ -75,6 +75,11 @@ const databaseFile = 'data.mdb';
 const formatName = 'coracle-store';
 /** 1 knew neither the time of a change nor checksums; it is read, and raised by the first write. */
 const formatVersion = 2;
+/**
+ * Of new databases; others keep theirs. A record of more than half a page takes whole pages for itself, and most objects of a cluster have 1 to
+ * 4 kB: with the library's 4096 one of 2 kB would take 4.
+ */
+const pageBytes = 8192;
 /** LMDB writes many pages at once, so a disk with less room than this may have none for them. */
 const fullDiskBytes = 1 << 20;
 /** Where the format record lies: before every revision. */
@@ -102,6 +107,7 @@ export class LmdbDatabase {
         encoding: 'binary',
         overlappingSync: false,
         readOnly,
+        pageSize: pageBytes,
         // The commit queue makes the batches; the library's own would end in a promise that nobody can catch.
         eventTurnBatching: false,
       }) as unknown as Table;

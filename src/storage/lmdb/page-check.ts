@@ -211,6 +211,7 @@ class PageCheck {
     if (count < 1 || count > this.#seen.length || count * this.#page.length < bytes + headBytes)
       throw new Damage(`page ${number} has a record of ${bytes} bytes on ${count} pages`);
     for (let page = first; page < first + count; page++) this.#claim(page);
+    // The library passes over a record whose first page is another's.
     const head = Buffer.alloc(headBytes);
     readSync(this.#descriptor, head, 0, headBytes, first * this.#page.length);
     if (head.readBigUInt64LE(0) !== BigInt(first) || head.readUInt16LE(18) !== kinds.overflow)

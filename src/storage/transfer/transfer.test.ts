@@ -209,7 +209,8 @@ test('what a damaged store still leads to can be saved', async (t) => {
   await store.close();
   const file = join(path, 'data.mdb');
   const content = readFileSync(file);
-  content.fill(0, content.indexOf('value 250 ') & ~4095, (content.indexOf('value 250 ') & ~4095) + 4096);
+  const page = content.indexOf('value 250 ') & ~8191;
+  content.fill(0, page, page + 8192);
   content[content.indexOf('value 400 ')]! ^= 1;
   writeFileSync(file, content);
   await assert.rejects(lmdbSource(path), { reason: 'damaged' });

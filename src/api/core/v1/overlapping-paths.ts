@@ -16,12 +16,12 @@ interface Item {
 }
 
 export function overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Volume): string[] {
-  const told = (what: string, overlaps: readonly string[]) =>
-    overlaps.map((overlap) => `volume ${quote(name)} (${what}): overlapping paths: ${overlap}`);
+  const told = (what: () => string, paths: readonly PathOfSource[]) =>
+    overlapsOf(paths).map((overlap) => `volume ${quote(name)} (${what()}): overlapping paths: ${overlap}`);
   const warnings = [
-    ...told(`ConfigMap ${quote(configMap?.name ?? '')}`, overlapsOf(pathsOf(configMap?.items))),
-    ...told(`Secret ${quote(secret?.secretName ?? '')}`, overlapsOf(pathsOf(secret?.items))),
-    ...told('DownwardAPI', overlapsOf(pathsOf(downwardAPI?.items))),
+    ...told(() => `ConfigMap ${quote(configMap?.name ?? '')}`, pathsOf(configMap?.items)),
+    ...told(() => `Secret ${quote(secret?.secretName ?? '')}`, pathsOf(secret?.items)),
+    ...told(() => 'DownwardAPI', pathsOf(downwardAPI?.items)),
   ];
   if (!projected) return warnings;
   const sources = projected.sources ?? [];
@@ -29,7 +29,7 @@ export function overlapWarnings({ name, configMap, secret, downwardAPI, projecte
   return [
     ...warnings,
     ...empty.map(() => `volume ${quote(name)} (Projected) has no sources provided`),
-    ...told('Projected', overlapsOf(sources.flatMap(projectedPaths))),
+    ...told(() => 'Projected', sources.flatMap(projectedPaths)),
   ];
 }
 
@@ -57,6 +57,7 @@ function projectedPaths(projection: VolumeProjection): PathOfSource[] {
 
 /** `"a/b" with "a"`: each path with those before it that it meets. */
 function overlapsOf(paths: readonly PathOfSource[]): string[] {
+  if (paths.length < 2) return [];
   const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
   return trimmed.flatMap((path, index) =>
     trimmed

@@ -1,4 +1,5 @@
 /** A value of an expression as JSON, for what is written into objects: times and durations as texts, bytes in base64. */
+import { exactNumber } from '../../exact-json.ts';
 import { setOwn } from '../../json-text.ts';
 import { convertToString, typeOfValue } from '../conversions.ts';
 import {
@@ -31,8 +32,8 @@ class NoJson extends Error {}
 function write(value: CelResult, written: { parts: number }): unknown {
   if (isCelError(value)) throw new NoJson(value.message);
   if (++written.parts > mostParts) throw new NoJson(`value has more than ${mostParts} parts`);
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof CelUint) return Number(value.value);
+  if (typeof value === 'bigint') return exactNumber(String(value));
+  if (value instanceof CelUint) return exactNumber(String(value.value));
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (value instanceof CelTimestamp || value instanceof CelDuration) return convertToString(value);
   if (value instanceof CelOptional) return value.value === undefined ? null : write(value.value, written);

@@ -4,6 +4,7 @@
  */
 
 import { kindStruct } from '../../../apimachinery/codec.ts';
+import { jsonText } from '../../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
 import { jsonEqual } from '../../../apimachinery/patch/merge-patch.ts';
@@ -109,7 +110,7 @@ function apply({ hook, form, attributes, versions }: HookCall, verdict: Verdict,
   }
   const changed = versions.replace(form.kind, patched(object, patch));
   const note = { configuration: hook.configuration, webhook: name, patch, patchType: 'JSONPatch' };
-  attributes.annotate?.(`${patchKey}${position}`, JSON.stringify(note), 'Request');
+  attributes.annotate?.(`${patchKey}${position}`, jsonText(note), 'Request');
   return changed;
 }
 

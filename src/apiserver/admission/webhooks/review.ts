@@ -1,5 +1,6 @@
 /** The question a webhook is asked and the answer it gives: `AdmissionReview` in the newest version that both sides know. */
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
+import { parseJson } from '../../../apimachinery/exact-json.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { messageOf, type Status } from '../../../apimachinery/status.ts';
@@ -131,7 +132,7 @@ function patchOf(base64: string, patchType: string): Pick<Verdict, 'patch' | 'pa
 /** Throws an `Error` for text that is no JSON. */
 export function parsePatch(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new Error(messageOf(error), { cause: error });
   }
