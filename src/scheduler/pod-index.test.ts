@@ -32,7 +32,12 @@ it('counts by node what matches, whatever came, moved and went', () => {
           continue;
         }
         const { uid, namespace, labels, isLeaving } = one;
-        const metadata = { uid, namespace, labels, ...(isLeaving ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}) };
+        const metadata = {
+          uid,
+          namespace,
+          labels,
+          ...(isLeaving ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+        };
         index.set(podInfoOf({ metadata, spec: { containers: [] } }), one.node);
         placed.set(uid, one);
       }
