@@ -12,6 +12,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createHttpTransport, type HttpTransport } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
+import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { type CertificateAuthority, createCertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
 import { encodePrivateKey, encodePublicKey, systemKeys } from '../../src/pki/keys.ts';
 import { freePorts } from '../../src/storage/etcd/process.fixture.ts';
@@ -24,13 +25,8 @@ export interface ServersOptions {
   readonly flags?: readonly string[];
 }
 
-export interface ServerProcess {
+export interface HostProcess {
   readonly hostname: string;
-  /** `--advertise-address` */
-  readonly address: string;
-  readonly port: number;
-  /** As the administrator. */
-  readonly client: Client;
   start(): Promise<void>;
   /** Sends a signal; resolves, but for SIGSTOP and SIGCONT, when the process has gone. */
   signal(signal: NodeJS.Signals): Promise<void>;
@@ -38,13 +34,20 @@ export interface ServerProcess {
   output(): string;
 }
 
+export interface ServerProcess extends HostProcess {
+  /** `--advertise-address` */
+  readonly address: string;
+  readonly port: number;
+  /** As the administrator. */
+  readonly client: Client;
+}
+
 export interface Servers {
   readonly all: readonly ServerProcess[];
   /** By way of the balancer, on a connection of its own. */
   connect(): { readonly client: Client; close(): Promise<void> };
-  /** Of the balancer. */
-  readonly url: string;
-  readonly folder: string;
+  /** Another component, started on a host of this name, as the administrator and by way of the balancer. */
+  component(name: string, hostname: string, flags?: readonly string[]): Promise<HostProcess>;
   stop(): Promise<void>;
 }
 
@@ -61,32 +64,43 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
     return { client: createClient(transport), close: () => transport.close() };
   };
   const ports = await freePorts(count);
-  const all = ports.map((port, i) =>
-    serverProcess({
-      hostname: `server-${i}`,
-      address: `10.0.0.${i + 1}`,
-      port,
-      client: clientOf(port).client,
-      words: [...commonFlags(folder), `--etcd-servers=${endpoints.join(',')}`, ...flags],
-      folder,
-    }),
-  );
+  const common = [...commonFlags(folder), `--etcd-servers=${endpoints.join(',')}`, ...flags];
+  const all = ports.map((port, i): ServerProcess => {
+    const hostname = `server-${i}`;
+    const address = `10.0.0.${i + 1}`;
+    const own = [`--secure-port=${port}`, `--advertise-address=${address}`, `--cert-dir=${join(folder, hostname)}`];
+    const words = ['kube-apiserver', ...common, ...own];
+    return { ...hostProcess({ hostname, words, started: '"serving"' }), address, port, client: clientOf(port).client };
+  });
   const balancer = await startBalancer(ports);
   const { port } = balancer.address() as AddressInfo;
+  const components: HostProcess[] = [];
+  const kubeconfig = join(folder, 'kubeconfig');
+  const user = certificateUser(admin.certificatePem, admin.keyPem);
+  const server = `https://127.0.0.1:${port}`;
+  const config = kubeconfigOf({ name: 'test', server, caPem: authority.certificatePem, user });
+  writeFileSync(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
+  const component: Servers['component'] = async (name, hostname, more = []) => {
+    const words = [name, `--kubeconfig=${kubeconfig}`, '--secure-port=0', ...more];
+    const started = hostProcess({ hostname, words, started: `${name} starts` });
+    components.push(started);
+    await started.start();
+    return started;
+  };
   const stop = async () => {
     await Promise.all(transports.map((transport) => transport.close()));
-    await Promise.all(all.map((server) => server.signal('SIGKILL')));
+    await Promise.all([...components, ...all].map((each) => each.signal('SIGKILL')));
     balancer.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     // As on the day of the installation: all at once.
-    await Promise.all(all.map((server) => server.start()));
+    await Promise.all(all.map((each) => each.start()));
   } catch (error) {
     await stop();
     throw error;
   }
-  return { all, connect: () => clientOf(port), url: `https://127.0.0.1:${port}`, folder, stop };
+  return { all, connect: () => clientOf(port), component, stop };
 }
 
 function writeKeys(folder: string): {
@@ -134,40 +148,35 @@ function commonFlags(folder: string): readonly string[] {
   ];
 }
 
-interface ProcessOptions {
+interface HostProcessOptions {
   readonly hostname: string;
-  readonly address: string;
-  readonly port: number;
-  readonly client: Client;
   readonly words: readonly string[];
-  readonly folder: string;
+  /** It has started when it has written this. */
+  readonly started: string;
 }
 
-function serverProcess({ hostname, address, port, client, words, folder }: ProcessOptions): ServerProcess {
+/** A component of `coracle` on a host of its own, as far as the host's name goes. */
+function hostProcess({ hostname, words, started }: HostProcessOptions): HostProcess {
   let running: ChildProcess | undefined;
   let output = '';
-  const own = [`--secure-port=${port}`, `--advertise-address=${address}`, `--cert-dir=${join(folder, hostname)}`];
-  const command = [process.execPath, join(root, 'src/cli/main.ts'), 'kube-apiserver', ...words, ...own];
+  const command = [process.execPath, join(root, 'src/cli/main.ts'), ...words];
   const script = `hostname ${hostname} && exec "$@"`;
   return {
     hostname,
-    address,
-    port,
-    client,
     async start() {
       output = '';
       const child = spawn('unshare', ['--uts', 'sh', '-c', script, 'sh', ...command], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       running = child;
-      await new Promise<void>((serving, reject) => {
+      await new Promise<void>((resolve, reject) => {
         child.on('error', reject);
         child.on('exit', (code) => reject(new Error(`${hostname} ended with ${code}:\n${output.slice(-3000)}`)));
         for (const stream of [child.stdout, child.stderr]) {
           stream.setEncoding('utf8');
           stream.on('data', (chunk: string) => {
             output += chunk;
-            if (output.includes('"serving"')) serving();
+            if (output.includes(started)) resolve();
           });
         }
       });
