@@ -25,6 +25,7 @@ import { byAge, PodWorkers } from './pods/pod-workers.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { Prober } from './probes/prober.ts';
+import { Allocations } from './resize/allocations.ts';
 import { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
@@ -91,13 +92,16 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.runtime.version({ signal: context.signal }),
   ]);
   const resources = await nodeResources(context, options);
-  return new RunningKubelet(context, options, { facts, version, resources });
+  const allocations = new Allocations({ state: options.host.state, log: context.log });
+  await allocations.restore();
+  return new RunningKubelet(context, options, { facts, version, resources, allocations });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
   readonly resources: NodeResources | undefined;
+  readonly allocations: Allocations;
 }
 
 /** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
@@ -125,14 +129,16 @@ class RunningKubelet implements Kubelet {
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
   readonly #resources: NodeResources | undefined;
+  readonly #allocations: Allocations;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources } = known;
+    const { facts, version, resources, allocations } = known;
     this.#context = context;
     this.#facts = facts;
     this.#resources = resources;
+    this.#allocations = allocations;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -293,6 +299,7 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
+    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
     await this.#lifecycle.relist().catch(() => undefined);
     await this.#removeOrphanedFolders();
   }
@@ -366,6 +373,8 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      allocations: this.#allocations,
+      resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,
