@@ -24,18 +24,22 @@ export interface ServersOptions {
   readonly flags?: readonly string[];
 }
 
-export interface ServerProcess {
+export interface RunningProcess {
+  /** Resolves when it serves; rejects when it ends before. */
+  start(): Promise<void>;
+  /** Sends a signal; resolves, for SIGTERM and SIGKILL, when the process has gone. */
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** What it has written since it began. */
+  output(): string;
+}
+
+export interface ServerProcess extends RunningProcess {
   readonly hostname: string;
   /** `--advertise-address` */
   readonly address: string;
   readonly port: number;
   /** As the administrator. */
   readonly client: Client;
-  start(): Promise<void>;
-  /** Sends a signal; resolves, but for SIGSTOP and SIGCONT, when the process has gone. */
-  signal(signal: NodeJS.Signals): Promise<void>;
-  /** What it has written since it began. */
-  output(): string;
 }
 
 export interface Servers {
@@ -52,7 +56,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 export async function startServers({ count, endpoints, flags = [] }: ServersOptions): Promise<Servers> {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-servers-'));
-  const { authority, admin } = writeKeys(folder);
+  const { authority, admin } = writeKeys(folder, ['127.0.0.1']);
   const transports: HttpTransport[] = [];
   const clientOf = (port: number) => {
     const tls = { ca: authority.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
@@ -61,16 +65,13 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
     return { client: createClient(transport), close: () => transport.close() };
   };
   const ports = await freePorts(count);
-  const all = ports.map((port, i) =>
-    serverProcess({
-      hostname: `server-${i}`,
-      address: `10.0.0.${i + 1}`,
-      port,
-      client: clientOf(port).client,
-      words: [...commonFlags(folder), `--etcd-servers=${endpoints.join(',')}`, ...flags],
-      folder,
-    }),
-  );
+  const all = ports.map((port, i) => {
+    const hostname = `server-${i}`;
+    const address = `10.0.0.${i + 1}`;
+    const own = ['--bind-address=127.0.0.1', `--advertise-address=${address}`, `--etcd-servers=${endpoints.join(',')}`];
+    const running = apiServerProcess({ hostname, port, words: [...own, ...flags], folder });
+    return { hostname, address, port, client: clientOf(port).client, ...running };
+  });
   const balancer = await startBalancer(ports);
   const { port } = balancer.address() as AddressInfo;
   const stop = async () => {
@@ -89,17 +90,20 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
   return { all, connect: () => clientOf(port), url: `https://127.0.0.1:${port}`, folder, stop };
 }
 
-function writeKeys(folder: string): {
-  authority: CertificateAuthority;
-  admin: { certificatePem: string; keyPem: string };
-} {
+export interface Keys {
+  readonly authority: CertificateAuthority;
+  readonly admin: { readonly certificatePem: string; readonly keyPem: string };
+}
+
+/** Writes what `apiServerProcess` reads. `addresses`: where the servers are reached. */
+export function writeKeys(folder: string, addresses: readonly string[]): Keys {
   const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
   const authority = createCertificateAuthority({ commonName: 'test-ca' }, sources);
   const serving = issueCertificate(authority, {
     commonName: 'kube-apiserver',
     usages: ['server auth'],
     dnsNames: ['localhost', 'kubernetes.default.svc'],
-    ipAddresses: ['127.0.0.1'],
+    ipAddresses: addresses,
   });
   const admin = issueCertificate(authority, {
     commonName: 'admin',
@@ -122,7 +126,6 @@ function writeKeys(folder: string): {
 
 function commonFlags(folder: string): readonly string[] {
   return [
-    '--bind-address=127.0.0.1',
     `--client-ca-file=${join(folder, 'ca.crt')}`,
     `--tls-cert-file=${join(folder, 'tls.crt')}`,
     `--tls-private-key-file=${join(folder, 'tls.key')}`,
@@ -134,31 +137,32 @@ function commonFlags(folder: string): readonly string[] {
   ];
 }
 
-interface ProcessOptions {
+export interface ApiServerProcessOptions {
   readonly hostname: string;
-  readonly address: string;
   readonly port: number;
-  readonly client: Client;
+  /** Its flags besides those about keys. */
   readonly words: readonly string[];
+  /** Of the keys. */
   readonly folder: string;
+  /** What it is started by, e.g. `nsenter`; default nothing. */
+  readonly within?: readonly string[];
+  /** Of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
-function serverProcess({ hostname, address, port, client, words, folder }: ProcessOptions): ServerProcess {
+export function apiServerProcess(options: ApiServerProcessOptions): RunningProcess {
+  const { hostname, port, words, folder, within = [], nodeFlags = [] } = options;
   let running: ChildProcess | undefined;
   let output = '';
-  const own = [`--secure-port=${port}`, `--advertise-address=${address}`, `--cert-dir=${join(folder, hostname)}`];
-  const command = [process.execPath, join(root, 'src/cli/main.ts'), 'kube-apiserver', ...words, ...own];
+  const own = [`--secure-port=${port}`, `--cert-dir=${join(folder, hostname)}`];
+  const main = [...nodeFlags, join(root, 'src/cli/main.ts'), 'kube-apiserver', ...commonFlags(folder)];
   const script = `hostname ${hostname} && exec "$@"`;
+  const shell = ['unshare', '--uts', 'sh', '-c', script, 'sh'];
+  const [program, ...rest] = [...within, ...shell, process.execPath, ...main, ...words, ...own];
   return {
-    hostname,
-    address,
-    port,
-    client,
     async start() {
       output = '';
-      const child = spawn('unshare', ['--uts', 'sh', '-c', script, 'sh', ...command], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
+      const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
       running = child;
       await new Promise<void>((serving, reject) => {
         child.on('error', reject);
@@ -177,7 +181,7 @@ function serverProcess({ hostname, address, port, client, words, folder }: Proce
       const child = running;
       if (!child || child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);
-      if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await once(child, 'exit');
+      if (signal === 'SIGTERM' || signal === 'SIGKILL') await once(child, 'exit');
     },
     output: () => output,
   };
