@@ -82,6 +82,7 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
 const ensureJoinable = onFirstCall(async () => (await import('./joining/joinable.ts')).ensureJoinable);
+/** Off unless they are named, as upstream; one that was named with a minus stays off. */
 const joiningControllers = ['bootstrap-signer-controller', 'token-cleaner-controller'];
 const runScheduler = onFirstCall(async () => (await import('../scheduler/scheduler.ts')).runScheduler);
 
@@ -197,13 +198,13 @@ function runAddons(
 type ClientOf = (name: string, groups?: readonly string[]) => Client;
 
 function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki): ControllerManagerOptions {
+  const selection = options.controllerManager?.controllers ?? options.controllers ?? ['*'];
   const signingKeyPem = pki.serviceAccountKeyPem;
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
   return {
-    // The two that joining needs are off unless they are named, as upstream.
-    controllers: options.controllers ?? ['*', ...(options.joinable ? joiningControllers : [])],
     ...options.controllerManager,
+    controllers: options.joinable && selection.includes('*') ? [...selection, ...joiningControllers] : selection,
     headStartMs,
     rootCA: pki.authority.certificatePem,
     signLegacyToken: (claims) => legacyTokens.sign(claims),

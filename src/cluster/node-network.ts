@@ -30,7 +30,7 @@ export const nameServerPort = 10053;
 export const commonCniFolder = '/etc/cni/net.d';
 
 /** Each user of the kernel has a folder of its own for its transactions. */
-export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy'): Kernel {
+export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy' | 'machines'): Kernel {
   const folder = join(directory.run, 'nft', user);
   return nftKernel({ folder, nft: nftProgram(machine), conntrack: findProgram(machine, 'conntrack') });
 }
@@ -59,7 +59,7 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
     async write(podCidrs) {
       enableForwarding(podCidrs);
       acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
-      await masquerade(kernel, podCidrs, config.clusterCidrs);
+      await masquerade(kernel, podCidrs, { inside: config.clusterCidrs });
       const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
       log.info('Pods of this node get addresses', { podCidrs, written });
     },

@@ -150,6 +150,25 @@ describe('registration', () => {
     const gaps = tries.slice(1).map((at, i) => at - tries[i]!);
     assert.deepEqual(gaps.slice(0, 8), [200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
   });
+
+  it('outlives an API server that is away for an hour: its Lease is held again, its Pods have not noticed', async () => {
+    const { run, api, client, clock, runtime } = await setUp();
+    await run(testPod('web', node, { containers: [forever] }));
+    const lease = async () => client.get(leases, { namespace: 'kube-node-lease', name: node });
+    const owner = (await lease()).metadata.ownerReferences?.[0];
+    assert.deepEqual([owner?.kind, owner?.uid], ['Node', (await getNode(client, node))?.metadata.uid]);
+    const [before] = await runtime.listContainers();
+    api.memory.failWith(() => serviceUnavailable('away'));
+    await clock.advance(3_600_000);
+    api.memory.failWith(undefined);
+    await clock.advance(20_000);
+    const { renewTime, holderIdentity } = (await lease()).spec ?? {};
+    assert.ok(clock.now() - Date.parse(renewTime ?? '') <= 20_000, `${renewTime}`);
+    assert.equal(holderIdentity, node);
+    const ready = (await getNode(client, node))?.status?.conditions?.find(({ type }) => type === 'Ready');
+    assert.equal(ready?.status, 'True');
+    assert.deepEqual(await runtime.listContainers(), [before]);
+  });
 });
 
 describe('a Pod', () => {

@@ -10,6 +10,7 @@ import { parseDuration } from '../apimachinery/time.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
 import { defaultConfiguration, type KubeletConfiguration, type ReservedMemory } from './configuration.ts';
 import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
+import { thresholdsOf } from './eviction/thresholds.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
 import { flags } from './gen/flags.ts';
 import type { ShutdownPhase } from './shutdown/shutdown-phases.ts';
@@ -63,8 +64,11 @@ export interface KubeletSettings {
 /** A decoded configuration file: any JSON value. Throws with upstream's words for what it cannot be. */
 export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSettings {
   const source = new SettingSource(parsed, file === undefined ? undefined : checkedFile(file));
+  const configuration = configurationOf(source);
+  // A threshold that cannot be is told now, not when memory has run out.
+  thresholdsOf(configuration);
   return {
-    configuration: configurationOf(source),
+    configuration,
     hostnameOverride: source.text('hostname-override'),
     kubeconfig: source.text('kubeconfig'),
     bootstrapKubeconfig: source.text('bootstrap-kubeconfig'),

@@ -19,6 +19,7 @@ import { createHttpTransport } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { type ServerProcess, type Servers, startServers } from './servers.fixture.ts';
+import { until } from './until.ts';
 
 const namespace = 'default';
 
@@ -242,17 +243,4 @@ function startLoad(client: Client) {
       await Promise.all(work);
     },
   };
-}
-
-/** Until it passes, or has failed for so long. */
-async function until(check: () => Promise<void>, limitMs = 30_000): Promise<void> {
-  const started = systemClock.monotonic();
-  for (;;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (systemClock.monotonic() - started > limitMs) throw error;
-      await new Promise<void>((resolve) => systemClock.after(50, resolve));
-    }
-  }
 }

@@ -15,6 +15,7 @@ import { type EtcdOptions, etcdMissing, startEtcd } from '../../src/storage/etcd
 import { BackendError, CompactedError } from '../../src/storage/store.ts';
 import { recordWatch } from '../../src/storage/watch-recorder.fixture.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { until } from './until.ts';
 
 const everything = { start: '/', end: '0' };
 const missing = etcdMissing();
@@ -97,7 +98,7 @@ describe('a store on three members', { skip: missing }, () => {
     await assert.rejects(store.get('/a'), BackendError);
     await assert.rejects(store.probe(500), BackendError);
     await Promise.all([etcd.members[1]!.start(), etcd.members[2]!.start()]);
-    await untilPasses(() => store.probe(500));
+    await until(() => store.probe(500));
     assert.equal((await store.put('/b', Buffer.from('3'))).ok, true);
   });
 });
@@ -164,28 +165,15 @@ describe('compaction of etcd', { skip: missing }, () => {
       for (let i = 0; i < 5; i++) await store.put('/a', Buffer.from(`${round}/${i}`));
       rounds.push(store.revision);
       const before = (await store.get('compact_rev_key'))?.value.toString();
-      clock.advance(300_000);
-      await untilPasses(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
+      await clock.advance(300_000);
+      await until(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
     }
-    await untilPasses(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
+    await until(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
     assert.equal((await other.get('/a', { revision: rounds[3]! }))?.value.toString(), '3/4');
   });
 });
 
 async function untilMore(acknowledged: ReadonlyMap<string, number>, count: number): Promise<void> {
   const wanted = acknowledged.size + count;
-  await untilPasses(async () => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
-}
-
-async function untilPasses(check: () => Promise<unknown>, limitMs = 30_000): Promise<void> {
-  const started = systemClock.monotonic();
-  for (;;) {
-    try {
-      await check();
-      return;
-    } catch (error) {
-      if (systemClock.monotonic() - started > limitMs) throw error;
-      await new Promise<void>((resolve) => systemClock.after(20, resolve));
-    }
-  }
+  await until(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
 }

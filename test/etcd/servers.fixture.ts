@@ -12,6 +12,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createHttpTransport, type HttpTransport } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
+import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { type CertificateAuthority, createCertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
 import { encodePrivateKey, encodePublicKey, systemKeys } from '../../src/pki/keys.ts';
 import { freePorts } from '../../src/storage/etcd/process.fixture.ts';
@@ -24,8 +25,8 @@ export interface ServersOptions {
   readonly flags?: readonly string[];
 }
 
-export interface RunningProcess {
-  /** Resolves when it serves; rejects when it ends before. */
+export interface HostProcess {
+  readonly hostname: string;
   start(): Promise<void>;
   /** Sends a signal; resolves, for SIGTERM and SIGKILL, when the process has gone. */
   signal(signal: NodeJS.Signals): Promise<void>;
@@ -33,8 +34,7 @@ export interface RunningProcess {
   output(): string;
 }
 
-export interface ServerProcess extends RunningProcess {
-  readonly hostname: string;
+export interface ServerProcess extends HostProcess {
   /** `--advertise-address` */
   readonly address: string;
   readonly port: number;
@@ -46,9 +46,8 @@ export interface Servers {
   readonly all: readonly ServerProcess[];
   /** By way of the balancer, on a connection of its own. */
   connect(): { readonly client: Client; close(): Promise<void> };
-  /** Of the balancer. */
-  readonly url: string;
-  readonly folder: string;
+  /** Another component, started on a host of this name, as the administrator and by way of the balancer. */
+  component(name: string, hostname: string, flags?: readonly string[]): Promise<HostProcess>;
   stop(): Promise<void>;
 }
 
@@ -65,29 +64,48 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
     return { client: createClient(transport), close: () => transport.close() };
   };
   const ports = await freePorts(count);
-  const all = ports.map((port, i) => {
+  const common = [
+    '--bind-address=127.0.0.1',
+    ...commonFlags(folder),
+    `--etcd-servers=${endpoints.join(',')}`,
+    ...flags,
+  ];
+  const all = ports.map((port, i): ServerProcess => {
     const hostname = `server-${i}`;
     const address = `10.0.0.${i + 1}`;
-    const own = ['--bind-address=127.0.0.1', `--advertise-address=${address}`, `--etcd-servers=${endpoints.join(',')}`];
-    const running = apiServerProcess({ hostname, port, words: [...own, ...flags], folder });
-    return { hostname, address, port, client: clientOf(port).client, ...running };
+    const own = [`--secure-port=${port}`, `--advertise-address=${address}`, `--cert-dir=${join(folder, hostname)}`];
+    const words = ['kube-apiserver', ...common, ...own];
+    return { ...hostProcess({ hostname, words, started: '"serving"' }), address, port, client: clientOf(port).client };
   });
   const balancer = await startBalancer(ports);
   const { port } = balancer.address() as AddressInfo;
+  const components: HostProcess[] = [];
+  const kubeconfig = join(folder, 'kubeconfig');
+  const user = certificateUser(admin.certificatePem, admin.keyPem);
+  const server = `https://127.0.0.1:${port}`;
+  const config = kubeconfigOf({ name: 'test', server, caPem: authority.certificatePem, user });
+  writeFileSync(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
+  const component: Servers['component'] = async (name, hostname, more = []) => {
+    const words = [name, `--kubeconfig=${kubeconfig}`, '--secure-port=0', ...more];
+    const started = hostProcess({ hostname, words, started: `${name} starts` });
+    components.push(started);
+    await started.start();
+    return started;
+  };
   const stop = async () => {
     await Promise.all(transports.map((transport) => transport.close()));
-    await Promise.all(all.map((server) => server.signal('SIGKILL')));
+    await Promise.all([...components, ...all].map((each) => each.signal('SIGKILL')));
     balancer.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     // As on the day of the installation: all at once.
-    await Promise.all(all.map((server) => server.start()));
+    await Promise.all(all.map((each) => each.start()));
   } catch (error) {
     await stop();
     throw error;
   }
-  return { all, connect: () => clientOf(port), url: `https://127.0.0.1:${port}`, folder, stop };
+  return { all, connect: () => clientOf(port), component, stop };
 }
 
 export interface Keys {
@@ -95,7 +113,7 @@ export interface Keys {
   readonly admin: { readonly certificatePem: string; readonly keyPem: string };
 }
 
-/** Writes what `apiServerProcess` reads. `addresses`: where the servers are reached. */
+/** Writes what `commonFlags` name. `addresses`: where the servers are reached. */
 export function writeKeys(folder: string, addresses: readonly string[]): Keys {
   const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
   const authority = createCertificateAuthority({ commonName: 'test-ca' }, sources);
@@ -124,7 +142,8 @@ export function writeKeys(folder: string, addresses: readonly string[]): Keys {
   return { authority, admin };
 }
 
-function commonFlags(folder: string): readonly string[] {
+/** Of `kube-apiserver`: whom it trusts and as whom it serves. */
+export function commonFlags(folder: string): readonly string[] {
   return [
     `--client-ca-file=${join(folder, 'ca.crt')}`,
     `--tls-cert-file=${join(folder, 'tls.crt')}`,
@@ -137,41 +156,40 @@ function commonFlags(folder: string): readonly string[] {
   ];
 }
 
-export interface ApiServerProcessOptions {
+export interface HostProcessOptions {
   readonly hostname: string;
-  readonly port: number;
-  /** Its flags besides those about keys. */
   readonly words: readonly string[];
-  /** Of the keys. */
-  readonly folder: string;
+  /** It has started when it has written this. */
+  readonly started: string;
   /** What it is started by, e.g. `nsenter`; default nothing. */
   readonly within?: readonly string[];
   /** Of Node.js. */
   readonly nodeFlags?: readonly string[];
 }
 
-export function apiServerProcess(options: ApiServerProcessOptions): RunningProcess {
-  const { hostname, port, words, folder, within = [], nodeFlags = [] } = options;
+/** A component of `coracle` on a host of its own, as far as the host's name goes. */
+export function hostProcess(options: HostProcessOptions): HostProcess {
+  const { hostname, words, started, within = [], nodeFlags = [] } = options;
   let running: ChildProcess | undefined;
   let output = '';
-  const own = [`--secure-port=${port}`, `--cert-dir=${join(folder, hostname)}`];
-  const main = [...nodeFlags, join(root, 'src/cli/main.ts'), 'kube-apiserver', ...commonFlags(folder)];
   const script = `hostname ${hostname} && exec "$@"`;
   const shell = ['unshare', '--uts', 'sh', '-c', script, 'sh'];
-  const [program, ...rest] = [...within, ...shell, process.execPath, ...main, ...words, ...own];
+  const main = [process.execPath, ...nodeFlags, join(root, 'src/cli/main.ts')];
+  const [program, ...rest] = [...within, ...shell, ...main, ...words];
   return {
+    hostname,
     async start() {
       output = '';
       const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
       running = child;
-      await new Promise<void>((serving, reject) => {
+      await new Promise<void>((resolve, reject) => {
         child.on('error', reject);
         child.on('exit', (code) => reject(new Error(`${hostname} ended with ${code}:\n${output.slice(-3000)}`)));
         for (const stream of [child.stdout, child.stderr]) {
           stream.setEncoding('utf8');
           stream.on('data', (chunk: string) => {
             output += chunk;
-            if (output.includes('"serving"')) serving();
+            if (output.includes(started)) resolve();
           });
         }
       });

@@ -11,7 +11,7 @@ import { sleep, systemClock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { TlsOptions } from '../../src/client/http-transport.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { apiServerProcess, type RunningProcess, writeKeys } from '../etcd/servers.fixture.ts';
+import { commonFlags, type HostProcess, hostProcess, writeKeys } from '../etcd/servers.fixture.ts';
 
 /** Strikes and heals again; what it does and how long is drawn from the seed. */
 export interface Fault {
@@ -29,7 +29,7 @@ export interface Rig {
 }
 
 /** A process with its place in the network, what it may be started by, and its data. */
-export interface Part extends Pick<RunningProcess, 'start' | 'signal'> {
+export interface Part extends Pick<HostProcess, 'start' | 'signal'> {
   readonly address: string;
   readonly disk?: Disk;
 }
@@ -91,13 +91,13 @@ export class Field implements AsyncDisposable {
 
   /** An API server that can be told to let its clock jump. */
   apiServer(name: string, address: string, words: readonly string[], disk?: Disk): Part {
-    const running = apiServerProcess({
+    const own = [`--secure-port=${serverPort}`, '--bind-address=0.0.0.0', `--advertise-address=${address}`];
+    const running = hostProcess({
       hostname: name,
-      port: serverPort,
-      folder: this.folder,
+      started: '"serving"',
       within: within(this.host(address)),
       nodeFlags: ['--disable-warning=ExperimentalWarning', '--import', join(import.meta.dirname, 'clock-steps.ts')],
-      words: ['--bind-address=0.0.0.0', `--advertise-address=${address}`, ...words],
+      words: ['kube-apiserver', ...commonFlags(this.folder), `--cert-dir=${join(this.folder, name)}`, ...own, ...words],
     });
     return this.part({ ...running, address, ...(disk && { disk }) });
   }

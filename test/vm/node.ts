@@ -28,7 +28,10 @@ export class GuestNode {
   }
 
   /** Resolves when the node is Ready. */
-  static async start(fields: KubeletFields, options: GuestOptions = {}): Promise<GuestNode> {
+  static async start(
+    fields: KubeletFields,
+    options: GuestOptions & { readonly prepare?: string } = {},
+  ): Promise<GuestNode> {
     const images = { 'images/pause.tar': pauseImageArchive(), 'images/busybox.tar': busyboxImageArchive(image) };
     const [cluster, guest] = await Promise.all([
       startControlPlane(),
@@ -37,6 +40,7 @@ export class GuestNode {
     const node = new GuestNode(guest, cluster);
     try {
       await guest.run('for file in /opt/coracle/images/*.tar; do ctr -n k8s.io images import $file; done');
+      await guest.run(options.prepare ?? '');
       await node.configure(fields);
       await node.whenReady();
     } catch (error) {
@@ -123,6 +127,12 @@ export class GuestNode {
       const left = await this.client.list(pods, { namespace: 'default' });
       return !left.items.some(({ metadata }) => names.includes(metadata.name ?? ''));
     });
+  }
+
+  /** A page of the kubelet's own server. */
+  fetch(path: string): Promise<string> {
+    const program = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch('https://127.0.0.1:10250${path}').then((r) => r.text()).then(console.log)`;
+    return this.guest.run(`/opt/coracle/bin/node --no-warnings -e "${program}"`);
   }
 
   kubeletLog(): Promise<string> {

@@ -6,7 +6,7 @@ import type { Client } from '../../client/client.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
-import { type KubeletSettings, kubeletFlags, kubeletSettings } from '../../kubelet/options.ts';
+import { type KubeletSettings, kubeletFlags } from '../../kubelet/options.ts';
 import { connectRuntime, NoCommonRuntimeVersion } from '../../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
 import { startKubeletServer } from '../../kubelet/server/kubelet-server.ts';
@@ -20,8 +20,8 @@ import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.
 import { nodeNameOf } from '../machine.ts';
 import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
-import { readConfigurationFile } from './configuration-file.ts';
 import type { GivenFlags } from './given-flags.ts';
+import { kubeletConfiguration } from './kubelet-configuration.ts';
 import { connectKubelet, type KubeletConnection } from './kubelet-identity.ts';
 import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 import { knownParameters } from './tls-flags.ts';
@@ -30,7 +30,7 @@ export const kubelet: ComponentCommand = { name: 'kubelet', flags: kubeletFlags,
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
   const { clock, random, log, signal, machine } = environment;
-  const settings = settingsFrom(given);
+  const settings = kubeletConfiguration(given);
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
   checkSwap(settings);
   if (settings.kubeconfig === '')
@@ -46,7 +46,13 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     const running = await startKubelet(context, {
       nodeName,
       runtime,
-      host: linuxHost({ clock, random, log, configuration: settings.configuration }),
+      host: linuxHost({
+        clock,
+        random,
+        log,
+        configuration: settings.configuration,
+        imageDirectory: await imageDirectoryOf(runtime),
+      }),
       configuration: settings.configuration,
       version: versions.kubernetes,
     });
@@ -56,18 +62,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   }
 }
 
-function settingsFrom(given: GivenFlags): KubeletSettings {
-  const path = given.optionalText('config');
-  if (path === undefined) return kubeletSettings(given.parsed);
-  const file = readConfigurationFile(path);
-  try {
-    return kubeletSettings(given.parsed, file);
-  } catch (error) {
-    throw new CommandError(
-      `failed to load Kubelet config file ${path}: ${messageOf(error)}`,
-      'The file must be a KubeletConfiguration of kubelet.config.k8s.io/v1beta1.',
-    );
-  }
+/** Where the runtime keeps images and containers' layers; absent: it does not tell. */
+async function imageDirectoryOf(runtime: ContainerRuntime): Promise<string | undefined> {
+  const { imageFilesystems } = await runtime.imageFsInfo().catch(() => ({ imageFilesystems: [] }));
+  return imageFilesystems[0]?.mountpoint || undefined;
 }
 
 function checkSwap(settings: KubeletSettings): void {

@@ -20,7 +20,7 @@ import { type Observations, observationsOf, type PodUse } from './measurement.ts
 import { podUses } from './pod-uses.ts';
 import { isMet, nextPressure, noPressure, type PressureCondition, resourceOf } from './pressure.ts';
 import { rankForEviction } from './ranking.ts';
-import { parseThresholds, type Signal, type Threshold, withContainerFilesystem } from './thresholds.ts';
+import { type Signal, type Threshold, thresholdsOf, withContainerFilesystem } from './thresholds.ts';
 
 export interface EvictionOptions {
   readonly clock: Clock;
@@ -217,11 +217,4 @@ interface EvictionDetails {
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly condition?: TerminationCause['condition'];
-}
-
-export function thresholdsOf(configuration: KubeletConfiguration): readonly Threshold[] {
-  return parseThresholds({
-    ...configuration,
-    enforcesAllocatable: configuration.cgroupsPerQos && configuration.enforceNodeAllocatable.includes('pods'),
-  });
 }

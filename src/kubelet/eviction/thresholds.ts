@@ -4,6 +4,7 @@
  */
 import { parseQuantity, type Quantity, QuantityError } from '../../apimachinery/quantity.ts';
 import { parseDuration } from '../../apimachinery/time.ts';
+import type { KubeletConfiguration } from '../configuration.ts';
 
 export const signals = [
   'memory.available',
@@ -59,6 +60,13 @@ export function parseThresholds(settings: ThresholdSettings): readonly Threshold
     ? all.filter(({ signal, gracePeriodMs }) => signal === 'memory.available' && gracePeriodMs === 0)
     : [];
   return [...all, ...memory.map((threshold): Threshold => ({ ...threshold, signal: 'allocatableMemory.available' }))];
+}
+
+export function thresholdsOf(configuration: KubeletConfiguration): readonly Threshold[] {
+  return parseThresholds({
+    ...configuration,
+    enforcesAllocatable: configuration.cgroupsPerQos && configuration.enforceNodeAllocatable.includes('pods'),
+  });
 }
 
 function withReclaim(threshold: Threshold, minReclaim: ThresholdValue | undefined): Threshold {

@@ -57,6 +57,26 @@ export interface PodVolumes {
   unmountAll(podUid: string): Promise<void>;
 }
 
+/** Shares of time in percent, over 10, 60 and 300 seconds, and the whole in microseconds. */
+export interface StallTimes {
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+  readonly total: number;
+}
+
+/** Some, or all of the processes that could run, waited. */
+export interface Stalls {
+  readonly some: StallTimes;
+  readonly full: StallTimes;
+}
+
+export interface PressureStalls {
+  readonly cpu: Stalls;
+  readonly memory: Stalls;
+  readonly io: Stalls;
+}
+
 export interface PodCgroups {
   /** What sandboxes name as their parent. */
   parentOf(pod: Pod): string;
@@ -67,6 +87,10 @@ export interface PodCgroups {
   /** Of a group that others made. */
   limitExisting(path: string, limits: CgroupLimits): Promise<void>;
   remove(podUid: string, qos: PodQOSClass): Promise<void>;
+  /** How many processes of the Pod the kernel has killed because its memory ran out; 0 where nobody counts them. */
+  oomKills(pod: Pod): Promise<number>;
+  /** How long processes of the Pod waited; undefined where nobody measures it. */
+  pressure(pod: Pod): Promise<PressureStalls | undefined>;
   /** Of the group that all Pods are in; undefined where it has no limit. */
   podsMemory(): Promise<PodsMemory | undefined>;
 }
@@ -163,6 +187,8 @@ export interface StateFiles {
 export interface NodeHost {
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
+  /** How long processes of the machine waited; undefined where nobody measures it. */
+  pressure(): Promise<PressureStalls | undefined>;
   /** The machine's own addresses, the one of the default route first; one per family. */
   addresses(): readonly string[];
   /** Calls back when a file of the folder changes, until the signal is aborted. */

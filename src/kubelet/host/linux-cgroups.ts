@@ -22,7 +22,8 @@ import {
 } from '../cgroups/cgroup-names.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { PodsMemory } from '../eviction/measurement.ts';
-import type { PodCgroups } from './host.ts';
+import type { PodCgroups, PressureStalls } from './host.ts';
+import { readPressure } from './pressure-stalls.ts';
 import { SystemdUnits } from './systemd/systemd-units.ts';
 
 export interface LinuxCgroupsOptions {
@@ -98,6 +99,17 @@ export class LinuxCgroups implements PodCgroups {
     return (await this.#whichVersion()) === 'v2'
       ? memoryV2(join(mountPoint, path))
       : memoryV1(join(mountPoint, 'memory', path));
+  }
+
+  async oomKills(pod: Pod): Promise<number> {
+    if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return 0;
+    const text = await readFile(join(mountPoint, this.parentOf(pod), 'memory.events'), 'utf8').catch(() => '');
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  async pressure(pod: Pod): Promise<PressureStalls | undefined> {
+    if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return undefined;
+    return readPressure((resource) => join(mountPoint, this.parentOf(pod), `${resource}.pressure`));
   }
 
   async limitExisting(path: string, limits: CgroupLimits): Promise<void> {

@@ -15,6 +15,7 @@ import { machineAddresses, machineFacts, machineUsage } from './linux-machine.ts
 import { LinuxProber } from './linux-prober.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
 import { podDiskUse } from './pod-disk-use.ts';
+import { readPressure } from './pressure-stalls.ts';
 import { stateFiles } from './state-files.ts';
 import { LogindShutdown } from './systemd/logind.ts';
 
@@ -33,6 +34,7 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
   return {
     facts: () => machineFacts(rootDirectory),
     usage: () => machineUsage(rootDirectory, imageDirectory),
+    pressure: () => readPressure((resource) => `/proc/pressure/${resource}`),
     addresses: () => machineAddresses(routes()),
     watchDirectory: (path, onChange, signal) => watchDirectory(path, onChange, { signal, log }),
     readDirectory,

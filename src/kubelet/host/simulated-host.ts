@@ -4,7 +4,7 @@
  */
 import { formatMicroTime } from '../../apimachinery/time.ts';
 import type { LogEntry } from '../runtime/simulated/simulated-runtime.ts';
-import type { MachineFacts, NodeHost, ProbeOutcome } from './host.ts';
+import type { MachineFacts, NodeHost, PodCgroups, ProbeOutcome } from './host.ts';
 
 export interface SimulatedHostOptions {
   readonly facts?: Partial<MachineFacts> | undefined;
@@ -35,6 +35,17 @@ const defaultFacts: MachineFacts = {
   pidsMax: 32_768,
 };
 
+const noCgroups: PodCgroups = {
+  parentOf: () => '',
+  ensure: async () => {},
+  ensureNode: async () => {},
+  limitExisting: async () => {},
+  remove: async () => {},
+  podsMemory: async () => undefined,
+  oomKills: async () => 0,
+  pressure: async () => undefined,
+};
+
 export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
   const facts = { ...defaultFacts, ...options.facts };
   const probe = options.probe ?? ((): ProbeOutcome => ({ result: 'success', output: '' }));
@@ -54,6 +65,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       pidsMax: 32_768,
       pidsUsed: 100,
     }),
+    pressure: async () => undefined,
     addresses: () => options.addresses ?? ['192.0.2.1'],
     watchDirectory() {},
     readDirectory: async () => [],
@@ -62,14 +74,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       subPath: async (_pod, volumePath, subPath) => `${volumePath}/${subPath}`,
       unmountAll: async () => {},
     },
-    cgroups: {
-      parentOf: () => '',
-      ensure: async () => {},
-      ensureNode: async () => {},
-      limitExisting: async () => {},
-      remove: async () => {},
-      podsMemory: async () => undefined,
-    },
+    cgroups: noCgroups,
     files: {
       logDirectory: (pod) => `/var/log/pods/${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}`,
       prepare: async () => {},

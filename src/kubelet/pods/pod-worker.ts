@@ -13,6 +13,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
@@ -43,6 +44,8 @@ export interface PodWorkerOptions {
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
+/** 128 and the number of SIGKILL. */
+const killedExitCode = 137;
 
 export class PodWorker {
   readonly uid: string;
@@ -64,6 +67,8 @@ export class PodWorker {
   #isDirty = false;
   #isRunning = false;
   #failures = 0;
+  /** Of processes of the Pod that the kernel has killed for memory. */
+  #oomKills = 0;
   #timer: Timer | undefined;
   #step = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
@@ -85,7 +90,7 @@ export class PodWorker {
     return this.#stage;
   }
 
-  /** Resolves when nothing of it runs any more, and nothing will. */
+  /** Resolves when nothing of it runs any more, nothing will, and what it used is given back. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -300,6 +305,7 @@ export class PodWorker {
       this.#services.restartBackoff.forget(`${this.uid}_`);
       this.#services.volumeSources.tokens.release(this.uid);
       this.#isCleaned = true;
+      this.#ended.resolve();
     }
     const target = this.#target();
     if (!this.#isGone) {
@@ -336,9 +342,19 @@ export class PodWorker {
   async #observe(signal: AbortSignal): Promise<void> {
     const { runtime, host } = this.#services;
     const readMessage = host.files.terminationMessage.bind(host.files);
-    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, previous: this.#observed });
+    const readReason = (container: ContainerStatus) => this.#reasonOf(container);
+    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
     if (this.#stage === 'syncing') this.#verdicts.follow(this.#podWithStatus(), this.#observed);
     for (const { name } of runningContainers(this.#observed)) this.#waiting.delete(name);
+  }
+
+  /** With systemd a container's group may be gone before the runtime has looked why it ended; its Pod's has counted it. */
+  async #reasonOf({ exitCode, reason }: ContainerStatus): Promise<string> {
+    if (exitCode !== killedExitCode) return reason;
+    const kills = await this.#services.host.cgroups.oomKills(this.#pod);
+    const isNew = kills > this.#oomKills;
+    this.#oomKills = kills;
+    return isNew && reason === 'Error' ? 'OOMKilled' : reason;
   }
 
   #publish(isTerminal: boolean): void {
@@ -405,7 +421,6 @@ export class PodWorker {
 
   #enter(stage: PodStage): void {
     this.#stage = stage;
-    if (stage === 'terminated' || stage === 'finished') this.#ended.resolve();
     this.#options.onStage(this);
   }
 }

@@ -27,6 +27,8 @@ export type ReadTerminationMessage = (container: ContainerStatus) => Promise<str
 export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
   readonly readMessage: ReadTerminationMessage;
+  /** Why an exited container has ended, where the runtime may not know it; default: as the runtime says. */
+  readonly readReason?: ((container: ContainerStatus) => Promise<string>) | undefined;
   /** Of the observation before: an exited container is not asked about twice. */
   readonly previous?: RuntimePod | undefined;
 }
@@ -46,7 +48,8 @@ export async function observePod(runtime: ContainerRuntime, uid: string, options
       const status = await unlessGone(runtime.containerStatus(container.id, { signal }));
       if (!status) return undefined;
       const message = status.state === 'exited' ? await options.readMessage(status) : undefined;
-      return { ...withRuntimeAnnotations(status, container.sandboxId), ...(message ? { message } : {}) };
+      const reason = (status.state === 'exited' && (await options.readReason?.(status))) || status.reason;
+      return { ...withRuntimeAnnotations(status, container.sandboxId), reason, ...(message ? { message } : {}) };
     }),
   );
   const sandboxStatuses = await Promise.all(sandboxes.map((sandbox) => sandboxStatus(runtime, sandbox, options)));

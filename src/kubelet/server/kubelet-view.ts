@@ -5,7 +5,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
-import type { MachineFacts, MachineUsage } from '../host/host.ts';
+import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
@@ -23,6 +23,9 @@ export interface KubeletView {
   containerLog(pod: Pod, container: string, reading: LogReading): Promise<AsyncIterable<Uint8Array>>;
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
+  /** How long processes waited, on the machine and in a Pod; undefined where nobody measures it. */
+  pressure?(): Promise<PressureStalls | undefined>;
+  podPressure?(namespace: string, name: string): Promise<PressureStalls | undefined>;
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
   /** What the kubelet did for its node. */
@@ -67,6 +70,11 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }
     },
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
+    pressure: () => kubelet.host.pressure(),
+    async podPressure(namespace, name) {
+      const pod = kubelet.pod(namespace, name);
+      return pod && kubelet.host.cgroups.pressure(pod);
+    },
     cpuNanoSeconds,
     counts: () => kubelet.counts,
     certificates,

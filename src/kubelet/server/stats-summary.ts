@@ -1,6 +1,6 @@
 /** `/stats/summary`: upstream's document of what the node and its Pods use. */
 import { formatTime } from '../../apimachinery/time.ts';
-import type { FilesystemSpace } from '../host/host.ts';
+import type { FilesystemSpace, Stalls } from '../host/host.ts';
 import type { FilesystemUsage, MemoryUsage, NetworkInterfaceUsage } from '../runtime/runtime.ts';
 import { type ContainerSample, CpuRates, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
@@ -21,11 +21,19 @@ export class StatsSummary {
     const { facts, usage, atMs } = sample;
     const time = formatTime(atMs);
     const used = facts.memoryBytes - usage.memoryAvailableBytes;
+    const { pressure } = sample;
     const basics = {
       nodeName,
       startTime: time,
-      cpu: this.#cpu('node', sample.cpuNanoSeconds, atMs),
-      memory: { time, availableBytes: usage.memoryAvailableBytes, usageBytes: used, workingSetBytes: used },
+      cpu: { ...this.#cpu('node', sample.cpuNanoSeconds, atMs), ...psi(pressure?.cpu) },
+      memory: {
+        time,
+        availableBytes: usage.memoryAvailableBytes,
+        usageBytes: used,
+        workingSetBytes: used,
+        ...psi(pressure?.memory),
+      },
+      ...(pressure ? { io: { time, ...psi(pressure.io) } } : {}),
     };
     if (brief) return basics;
     return {
@@ -37,15 +45,16 @@ export class StatsSummary {
   }
 
   #pod(pod: PodSample, { atMs }: NodeSample, brief: boolean) {
-    const { name, namespace, uid, sandbox } = pod;
+    const { name, namespace, uid, sandbox, pressure } = pod;
     const time = formatTime(atMs);
     const { cpuNanoSeconds, workingSetBytes } = podUsage(pod);
     const basics = {
       podRef: { name, namespace, uid },
       startTime: formatTime(pod.startedAtMs),
       containers: pod.containers.map((container) => this.#container(container, brief)),
-      cpu: this.#cpu(`pod ${uid}`, cpuNanoSeconds, atMs),
-      memory: { time, workingSetBytes, ...(sandbox?.memory ? memory(sandbox.memory) : {}) },
+      cpu: { ...this.#cpu(`pod ${uid}`, cpuNanoSeconds, atMs), ...psi(pressure?.cpu) },
+      memory: { time, workingSetBytes, ...(sandbox?.memory ? memory(sandbox.memory) : {}), ...psi(pressure?.memory) },
+      ...(pressure ? { io: { time, ...psi(pressure.io) } } : {}),
     };
     if (brief) return basics;
     const interfaces = sandbox?.network?.interfaces.map(network) ?? [];
@@ -76,6 +85,10 @@ export class StatsSummary {
       usageCoreNanoSeconds: coreNanoSeconds,
     };
   }
+}
+
+function psi(stalls: Stalls | undefined) {
+  return stalls ? { psi: { full: stalls.full, some: stalls.some } } : {};
 }
 
 function memory(usage: MemoryUsage) {

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { MachineFacts, MachineUsage } from '../host/host.ts';
+import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
 import {
   type ContainerStats,
   type CpuUsage,
@@ -29,6 +29,7 @@ export interface PodSample {
   readonly sandboxId: string;
   readonly startedAtMs: number;
   readonly containers: readonly ContainerSample[];
+  readonly pressure?: PressureStalls | undefined;
   /** Absent where the runtime does not tell. */
   readonly sandbox?: SandboxStats | undefined;
 }
@@ -38,6 +39,7 @@ export interface NodeSample {
   readonly facts: MachineFacts;
   readonly usage: MachineUsage;
   readonly cpuNanoSeconds: number;
+  readonly pressure?: PressureStalls | undefined;
   readonly pods: readonly PodSample[];
 }
 
@@ -63,6 +65,7 @@ export async function sampleNode(view: KubeletView, clock: Clock): Promise<NodeS
         sandboxId: sandbox.id,
         startedAtMs: sandbox.createdAtMs,
         sandbox: await runtime.podSandboxStats(sandbox.id).catch(() => undefined),
+        pressure: await view.podPressure?.(namespace, name),
         containers: own.flatMap((container) => {
           const found = statsById.get(container.id);
           const containerName = container.labels[runtimeLabels.containerName] ?? container.name;
@@ -74,7 +77,8 @@ export async function sampleNode(view: KubeletView, clock: Clock): Promise<NodeS
     }),
   );
   const counted = await view.cpuNanoSeconds?.();
-  return { atMs: clock.now(), facts, usage, pods, cpuNanoSeconds: counted ?? cpuOf(pods) };
+  const pressure = await view.pressure?.();
+  return { atMs: clock.now(), facts, usage, pods, pressure, cpuNanoSeconds: counted ?? cpuOf(pods) };
 }
 
 /** CPU time and memory of a Pod: what the runtime says of its sandbox, else the sum over its containers. */

@@ -1,0 +1,144 @@
+/** What flags say of storage on etcd: where it lies, how it is encrypted, and what the server says when etcd is not there. */
+import assert from 'node:assert/strict';
+import { createDecipheriv } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { configMaps, events, secrets } from '../../src/api/gen/core-v1.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Client } from '../../src/client/index.ts';
+import { bufferCodec } from '../../src/storage/codec.ts';
+import { openEtcdStore } from '../../src/storage/etcd/index.ts';
+import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Servers, startServers } from './servers.fixture.ts';
+import { until } from './until.ts';
+
+const namespace = 'default';
+const key = Buffer.alloc(32, 7);
+const encryption = {
+  apiVersion: 'apiserver.config.k8s.io/v1',
+  kind: 'EncryptionConfiguration',
+  resources: [
+    {
+      resources: ['secrets'],
+      providers: [{ aesgcm: { keys: [{ name: 'one', secret: key.toString('base64') }] } }, { identity: {} }],
+    },
+  ],
+};
+
+describe('a server with a prefix of its own and encryption', { skip: etcdMissing() }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-flags-'));
+  let etcd: Etcd;
+  let servers: Servers;
+  let client: Client;
+  before(async () => {
+    etcd = await startEtcd();
+    const path = join(folder, 'encryption.json');
+    writeFileSync(path, JSON.stringify(encryption));
+    const flags = [
+      '--etcd-prefix=/clusters/one',
+      '--storage-media-type=application/json',
+      '--event-ttl=1h',
+      '--etcd-healthcheck-timeout=500ms',
+      '--etcd-readycheck-timeout=500ms',
+      `--encryption-provider-config=${path}`,
+    ];
+    servers = await startServers({ count: 1, endpoints: etcd.endpoints, flags });
+    client = servers.all[0]!.client;
+  });
+  after(async () => {
+    await servers.stop();
+    await etcd.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const raw = async (name: string) => {
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, codec: bufferCodec, clock: systemClock });
+    const entry = await store.get(name);
+    await store.close();
+    return entry?.value ?? assert.fail(`nothing at ${name}`);
+  };
+  const page = (path: string) => client.raw({ method: 'GET', path }) as Promise<string>;
+
+  test('values lie below the prefix, in the form that was asked for', async () => {
+    await client.create(configMaps, { metadata: { name: 'plain', namespace }, data: { a: 'b' } });
+    const stored = JSON.parse((await raw('/clusters/one/configmaps/default/plain')).toString());
+    assert.deepEqual(stored.data, { a: 'b' });
+  });
+
+  test('an encrypted value is bound to the key that it has in etcd, as a real server binds it', async () => {
+    await client.create(secrets, { metadata: { name: 'secret', namespace }, stringData: { a: 'b' } });
+    const at = '/clusters/one/secrets/default/secret';
+    const stored = await raw(at);
+    const head = 'k8s:enc:aesgcm:v1:one:';
+    assert.equal(stored.toString('latin1', 0, head.length), head);
+    const [nonce, rest] = [stored.subarray(head.length, head.length + 12), stored.subarray(head.length + 12)];
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(at));
+    decipher.setAuthTag(rest.subarray(-16));
+    const plain = Buffer.concat([decipher.update(rest.subarray(0, -16)), decipher.final()]);
+    assert.deepEqual(JSON.parse(plain.toString()).data, { a: 'Yg==' });
+  });
+
+  test('an Event disappears with its lease', async () => {
+    const involvedObject = { namespace, kind: 'Pod', name: 'p' };
+    await client.create(events, { metadata: { name: 'event', namespace }, involvedObject });
+    const ttl = await leaseOf(etcd, '/clusters/one/events/default/event');
+    assert.ok(ttl > 3600 && ttl <= 3660, `${ttl} s`);
+  });
+
+  test('requests to etcd are measured, and so is its file', async () => {
+    const text = await page('/metrics');
+    assert.match(text, /etcd_request_duration_seconds_count\{group="",operation="create",resource="secrets"\} 1\n/);
+    assert.match(text, /apiserver_storage_db_total_size_in_bytes\{endpoint="http:[^"]*"\} \d+\n/);
+  });
+
+  test('without etcd the server is not ready and says why it fails, and is well again with it', async () => {
+    const [member] = etcd.members;
+    await member!.signal('SIGKILL');
+    await until(async () => {
+      const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
+      assert.match(answer, /\[-\]etcd failed: reason withheld/);
+    });
+    const created = client.create(configMaps, { metadata: { name: 'lost', namespace } });
+    await assert.rejects(created, ({ status }) => {
+      assert.deepEqual([status.code, status.reason], [500, undefined]);
+      assert.match(status.message, /^rpc error: code = Unavailable desc = /);
+      return true;
+    });
+    await member!.start();
+    await until(async () => assert.equal(await page('/readyz'), 'ok'));
+    await client.create(configMaps, { metadata: { name: 'kept', namespace } });
+  });
+});
+
+describe('flags that cannot be', { skip: etcdMissing() }, () => {
+  const cases = [
+    { flag: '--etcd-servers=10.0.0.1:2379', problem: /is no URL of an etcd server/ },
+    { flag: '--storage-media-type=application/cbor', problem: /--storage-media-type "application\/cbor" invalid/ },
+    { flag: '--storage-backend=etcd2', problem: /--storage-backend invalid, allowed values: etcd3/ },
+    { flag: '--etcd-servers-overrides=/events#http://127.0.0.1:1', problem: /all resources share one etcd/ },
+    { flag: '--etcd-cafile=/nowhere/ca.crt', problem: /--etcd-cafile \/nowhere\/ca.crt cannot be read/ },
+    { flag: '--endpoint-reconciler-type=master-count', problem: /must be lease or none/ },
+    { flag: '--storage-initialization-timeout=1s', problem: /no etcd server answers at http:\/\/127.0.0.1:1/ },
+  ];
+  for (const { flag, problem } of cases) {
+    test(`${flag} is refused in words`, async () => {
+      const endpoints = ['http://127.0.0.1:1'];
+      await assert.rejects(startServers({ count: 1, endpoints, flags: [flag] }), problem);
+    });
+  }
+});
+
+async function leaseOf(etcd: Etcd, name: string): Promise<number> {
+  const response = await fetch(`${etcd.endpoints[0]}/v3/kv/range`, {
+    method: 'POST',
+    body: JSON.stringify({ key: Buffer.from(name).toString('base64') }),
+  });
+  const { kvs } = (await response.json()) as { kvs: readonly { readonly lease: string }[] };
+  const answer = await fetch(`${etcd.endpoints[0]}/v3/lease/timetolive`, {
+    method: 'POST',
+    body: JSON.stringify({ ID: kvs[0]!.lease }),
+  });
+  return Number(((await answer.json()) as { TTL: string }).TTL);
+}
