@@ -54,6 +54,8 @@ export interface ControlPlaneOptions
   readonly scheduler?: boolean;
   /** Services that a cluster with real nodes has: its name server. Default false. */
   readonly addons?: boolean;
+  /** The nodes make volumes of their own folders: claims get them by default. Default false. */
+  readonly localStorage?: boolean;
   /** Whether other machines may become nodes of it, by the advertised address. Default false. */
   readonly joinable?: boolean;
 }
@@ -81,6 +83,7 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
 }
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
+const ensureLocalStorage = onFirstCall(async () => (await import('./addons.ts')).ensureLocalStorage);
 const ensureJoinable = onFirstCall(async () => (await import('./joining/joinable.ts')).ensureJoinable);
 /** Off unless they are named, as upstream; one that was named with a minus stays off. */
 const joiningControllers = ['bootstrap-signer-controller', 'token-cleaner-controller'];
@@ -182,12 +185,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 function runAddons(
-  { addons, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
+  { addons, localStorage, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
   parts: { readonly components: Components; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
 ): void {
   const { components, apiServer, pki } = parts;
   const client = apiServer.loopback;
   if (addons) components.run('addons', () => ensureAddons(client, { serviceCidr: serviceCidrs[0] ?? '' }));
+  if (localStorage) components.run('local storage', () => ensureLocalStorage(client));
   if (!joinable || advertiseAddress === undefined) return;
   const server = `https://${hostInUrl(advertiseAddress)}:${apiServer.port}`;
   const caPem = pki.authority.certificatePem;

@@ -1,7 +1,6 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
 import { type Node, nodes, services } from '../api/gen/core-v1.ts';
-import { sleep } from '../base/clock.ts';
 import { runDns } from '../dns/dns.ts';
 import { nftKernel } from '../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../proxy/proxy.ts';
@@ -21,6 +20,7 @@ import {
 } from './pod-network.ts';
 import { podRules } from './pod-rules.ts';
 import { findProgram, type Machine } from './requirements.ts';
+import { rightsGiven } from './rights-given.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
@@ -112,7 +112,7 @@ export function runNodeProxy(
 
 export async function runNodeDns({ config }: NodeProcessOptions, context: ComponentContext): Promise<void> {
   if (!config.nodeIp) return;
-  await rightsGiven(context);
+  await rightsGiven(context, services);
   return runDns(context, {
     domain: config.clusterDomain,
     addresses: [config.nodeIp],
@@ -120,21 +120,4 @@ export async function runNodeDns({ config }: NodeProcessOptions, context: Compon
     upstreams: nameServers([config.clusterDns]),
     announce: { nodeName: config.nodeName, ip: config.nodeIp },
   });
-}
-
-const rightsLookMs = 100;
-
-/**
- * At a cluster's very first start this is a moment earlier than the name server's rights, and an informer that was refused waits for
- * longer and longer.
- */
-async function rightsGiven({ client, clock, signal }: ComponentContext): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await client.list(services, { limit: 1, signal });
-      return;
-    } catch {
-      await sleep(clock, rightsLookMs, signal).catch(() => {});
-    }
-  }
 }

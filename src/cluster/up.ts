@@ -263,6 +263,7 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
+      localStorage: true,
       joinable: true,
       apiServer: { ...apiServer, history: { ...apiServer?.history, retentionMs } },
       controllerManager: configured?.controllerManager,
