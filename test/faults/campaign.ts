@@ -24,6 +24,8 @@ export interface CampaignOptions {
   readonly backend: Backend;
   readonly faults: number;
   readonly seed: number;
+  /** Ends the campaign after the fault that is under way. */
+  readonly signal?: AbortSignal;
   /** Told of each fault that has been survived. */
   onFault?(struck: StruckFault): void;
 }
@@ -59,11 +61,11 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const faults = new Map<string, number>();
   const total = { operations: 0, acknowledged: 0, events: 0 };
   try {
-    for (let first = 0; first < options.faults; first += faultsOfChapter) {
+    for (let first = 0; first < options.faults && !options.signal?.aborted; first += faultsOfChapter) {
       const seed = options.seed + first / faultsOfChapter;
       const chapter = Chapter.open(rig, { seed, backend: options.backend });
       try {
-        for (let i = 0; i < Math.min(faultsOfChapter, options.faults - first); i++) {
+        for (let i = 0; i < Math.min(faultsOfChapter, options.faults - first) && !options.signal?.aborted; i++) {
           const struck = await chapter.strike();
           faults.set(struck.name, (faults.get(struck.name) ?? 0) + 1);
           options.onFault?.({ ...struck, number: first + i + 1 });

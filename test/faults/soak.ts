@@ -18,18 +18,22 @@ if (!Object.hasOwn(rigs, values.backend)) {
   process.exit(2);
 }
 const faults = Number(values.faults);
+const ended = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
 try {
   const result = await campaign({
     backend: values.backend as Backend,
     faults,
     seed: Number(values.seed),
+    signal: ended.signal,
     onFault: ({ number, name, tookMs, operations }) =>
       console.log(`${number}/${faults} ${name}: ${Math.round(tookMs)} ms, ${operations} operations checked`),
   });
   const { operations, acknowledged, events } = result;
   for (const [name, count] of result.faults) console.log(`${String(count).padStart(6)} ${name}`);
+  const struck = result.faults.values().reduce((sum, count) => sum + count, 0);
   console.log(
-    `${faults} faults, ${operations} operations, ${acknowledged} writes acknowledged, ${events} events watched: no promise broken`,
+    `${struck} faults, ${operations} operations, ${acknowledged} writes acknowledged, ${events} events watched: no promise broken`,
   );
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
