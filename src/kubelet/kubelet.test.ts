@@ -461,6 +461,24 @@ describe('a Pod', () => {
     );
   });
 
+  it('never runs with the users of the node when it asks for users of its own', async () => {
+    const { run, eventsOf } = await setUp();
+    const made = await run(testPod('web', node, { containers: [forever], hostUsers: false }));
+    assert.equal(made.status?.phase, 'Pending');
+    assert.equal(
+      (await eventsOf('web')).find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message,
+      "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    );
+  });
+
+  it('is refused when it changes settings of the whole machine', async () => {
+    const { run } = await setUp();
+    const sysctls = [{ name: 'vm.swappiness', value: '1' }];
+    const made = await run(testPod('web', node, { containers: [forever], securityContext: { sysctls } }));
+    assert.equal(made.status?.phase, 'Failed');
+    assert.equal(made.status?.reason, 'SysctlForbidden');
+  });
+
   it('is refused when it selects another node', async () => {
     const { run } = await setUp();
     const pod = await run(testPod('one', node, { containers: [forever], nodeSelector: { zone: 'other' } }));

@@ -24,6 +24,7 @@ import type { PodWorker } from './pods/pod-worker.ts';
 import { byAge, PodWorkers } from './pods/pod-workers.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
+import { SysctlRules } from './pods/sysctls.ts';
 import { Prober } from './probes/prober.ts';
 import { Allocations } from './resize/allocations.ts';
 import { NodeResources } from './resource-managers/node-resources.ts';
@@ -176,12 +177,13 @@ class RunningKubelet implements Kubelet {
       checkMs: this.configuration.fileCheckFrequencyMs,
       node: () => this.#reporter.node,
     });
+    const sysctls = new SysctlRules(this.configuration.allowedUnsafeSysctls, facts.kernelVersion);
     this.workers = new PodWorkers({
       services,
       signal,
       node: () => this.#nodeForAdmission(),
       statusTarget: (pod) => this.#static.statusTarget(pod),
-      refuse: (pod) => this.#care.refusal(pod),
+      refuse: (pod) => this.#care.refusal(pod) ?? sysctls.rejection(pod),
     });
     this.#lifecycle = new LifecycleWatch({
       runtime: this.runtime,
@@ -380,8 +382,7 @@ class RunningKubelet implements Kubelet {
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
       allocatable: () => this.#reporter.allocatable,
-      recursiveReadonly: (handler) =>
-        this.#reporter.runtimeHandlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false,
+      runtimeHandler: (name) => this.#reporter.runtimeHandlers.find((handler) => handler.name === name),
       networkProblem: () => this.#reporter.networkProblem,
       event: (pod, type, reason, message, container) => {
         const fieldPath = container === undefined ? undefined : containerPath(pod, container);

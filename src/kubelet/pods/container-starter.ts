@@ -209,7 +209,7 @@ async function mountsOf(
   const mounts = await volumeMounts(pod, spec, environment, {
     paths: volumePaths,
     images,
-    recursiveReadonly: services.recursiveReadonly(context.runtimeHandler),
+    recursiveReadonly: services.runtimeHandler(context.runtimeHandler)?.recursiveReadOnlyMounts ?? false,
     subPath: (volume, path, { volumePath, index }) =>
       volumes.subPath(pod, path, { volume, volumePath, container: spec.name, index }),
   });

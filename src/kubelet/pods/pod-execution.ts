@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
-import { podCgroupLimits, podResources } from '../containers/resources.ts';
+import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { SandboxConfig } from '../runtime/runtime.ts';
@@ -139,6 +139,7 @@ async function stopForPlan(
 
 async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): Promise<SandboxConfig> {
   const { configuration, host } = services;
+  const settings = resourceSettings(services);
   return sandboxConfig(pod, {
     attempt: plan.attempt,
     logDirectory: host.files.logDirectory(pod),
@@ -146,8 +147,13 @@ async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): 
     clusterDns: configuration.clusterDns,
     clusterDomain: configuration.clusterDomain,
     hostResolvConf: await host.files.resolvConf(configuration.resolvConf),
-    resources: podResources(pod, resourceSettings(services)),
+    resources: podResources(withoutOverhead(pod), settings),
+    overhead: overheadResources(pod, settings),
   });
+}
+
+function withoutOverhead(pod: Pod): Pod {
+  return pod.spec.overhead ? { ...pod, spec: { ...pod.spec, overhead: undefined } } : pod;
 }
 
 interface CurrentSandbox {
@@ -176,6 +182,7 @@ async function makeSandbox(
   }
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
+    if (pod.spec.hostUsers === false) throw new Error(noUserNamespaces(services, runtimeHandler));
     const id = await runtime.runPodSandbox(config, { signal, runtimeHandler });
     const { ips } = await runtime.podSandboxStatus(id, { signal });
     return { id, ips, runtimeHandler };
@@ -184,6 +191,14 @@ async function makeSandbox(
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
     throw error;
   }
+}
+
+/** Without its own users a Pod that asks for them would be root on the node. */
+function noUserNamespaces(services: PodServices, handler: string): string {
+  const asked = "can't set `spec.hostUsers: false`";
+  if (services.runtimeHandler(handler)?.userNamespaces) return `${asked}, the kubelet does not map users`;
+  if (handler === '') return `${asked}, runtime does not support user namespaces`;
+  return `${asked}, RuntimeClass handler "${handler}" does not support user namespaces`;
 }
 
 /** What the Pod's RuntimeClass calls the runtime's configuration; empty: the default one. */

@@ -11,7 +11,7 @@ import type { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
-import type { ContainerRuntime } from '../runtime/runtime.ts';
+import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
 import type { VolumeSources } from '../volumes/resolve.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -47,8 +47,8 @@ export interface PodServices {
   /** Why the node has not enough for what a Pod of its own asks for now. */
   resizeRejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
   allocatable(): Readonly<Record<string, string>>;
-  /** Whether the runtime can make everything below a mount read-only as well. */
-  recursiveReadonly(runtimeHandler: string): boolean;
+  /** What the runtime can do when it runs Pods in this way; undefined when it has not told. */
+  runtimeHandler(name: string): RuntimeHandler | undefined;
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */
