@@ -256,7 +256,6 @@ function addSim(program: Command, exit: Exit): void {
     });
 }
 
-/** May be given again and again. */
 /** Of an option that may be given again and again. */
 function collected(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];

@@ -1,71 +1,32 @@
 /** Three nodes on one machine, each with a runtime and a network of its own; one is cut off, one loses its power. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { layOut } from '../../src/cluster/data-directory.ts';
-import { containerdMissing } from '../../src/testing/containerd.ts';
-import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
+import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
+import { ClusterMachine, eventually, skipReason } from './cluster-machine.fixture.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const missing = containerdMissing();
-if (missing && process.env.CI) throw new Error(`real containers cannot run here: ${missing}`);
-
-describe('three nodes on one machine', { skip: missing ?? false }, () => {
+describe('three nodes on one machine', { skip: skipReason() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-nodes-'));
   const data = join(folder, 'data');
   let network: TestNetwork;
-  let machine: TestHost;
+  let machine: ClusterMachine;
 
-  const run = (program: string, ...words: string[]) =>
-    execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
-      encoding: 'utf8',
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 180_000,
-      env: { ...process.env, KUBECONFIG: join(data, 'kubeconfig'), HOME: folder },
-    }).trim();
-  const coracle = (...words: string[]) => run('./coracle', ...words, '--data-dir', data);
-  const kubectl = (...words: string[]) => run('kubectl', ...words);
-  const ready = (name: string) => () =>
-    kubectl('get', 'node', name, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}');
-  const eventually = async (ask: () => string, expected: RegExp) => {
-    let last = '';
-    for (let attempt = 0; attempt < 300; attempt++) {
-      try {
-        last = ask();
-        if (expected.test(last)) return;
-      } catch (error) {
-        last = String(error);
-      }
-      await pause(200);
-    }
-    assert.match(last, expected);
-  };
-  const refused = (...words: string[]): string => {
-    try {
-      coracle(...words);
-    } catch (error) {
-      return String((error as { readonly stderr?: string }).stderr);
-    }
-    return 'it was not refused';
-  };
+  const coracle = (...words: string[]) => machine.coracle(...words);
+  const kubectl = (...words: string[]) => machine.kubectl(...words);
+  const ready = (name: string) => () => machine.readiness(name);
   const namespaces = () =>
     readdirSync('/run/netns').filter((name) => name.startsWith(layOut(data).state.slice('/run/'.length)));
 
   before(() => {
     network = testNetwork();
-    machine = network.host(['192.168.81.1/24']);
+    machine = new ClusterMachine(network.host(['192.168.81.1/24']), { data, folder });
     const patience = '--kube-controller-manager-flag=node-monitor-grace-period=12s';
     const start = ['up', '--detach', '--no-install', '--node-name', 'a', '--nodes', '3', patience];
     coracle(...start);
-    const archive = join(folder, 'busybox.tar');
-    writeFileSync(archive, busyboxImageArchive('docker.io/library/busybox:1.36'));
-    coracle('image', 'load', archive);
+    machine.loadBusybox();
   });
   after(() => {
     try {
@@ -145,9 +106,12 @@ describe('three nodes on one machine', { skip: missing ?? false }, () => {
   });
 
   it('tells what there is, and what cannot be done', () => {
-    assert.match(refused('node', 'stop', 'a'), /is the machine that the control plane runs on/);
-    assert.match(refused('node', 'stop', 'b'), /there is no node b on this machine.\nThose that there are: a-2, a-3/);
-    assert.match(refused('up', '--nodes', '0'), /at least 1/);
+    assert.match(machine.refusal('node', 'stop', 'a'), /is the machine that the control plane runs on/);
+    assert.match(
+      machine.refusal('node', 'stop', 'b'),
+      /there is no node b on this machine.\nThose that there are: a-2, a-3/,
+    );
+    assert.match(machine.refusal('up', '--nodes', '0'), /at least 1/);
   });
 
   it('a stopped node leaves nothing behind but its data', async () => {
@@ -163,8 +127,8 @@ describe('three nodes on one machine', { skip: missing ?? false }, () => {
   it('all go with the cluster, and come back with it', async () => {
     coracle('down');
     assert.deepEqual(namespaces(), []);
-    assert.doesNotMatch(run('ip', '-o', 'link'), /cor[0-9a-f]{8}/);
-    assert.doesNotMatch(run('nft', 'list', 'tables'), /coracle/);
+    assert.doesNotMatch(machine.run('ip', '-o', 'link'), /cor[0-9a-f]{8}/);
+    assert.doesNotMatch(machine.run('nft', 'list', 'tables'), /coracle/);
     coracle('up', '--detach', '--no-install');
     for (const name of ['a', 'a-2', 'a-3']) await eventually(ready(name), /^True$/);
     coracle('down', '--purge');

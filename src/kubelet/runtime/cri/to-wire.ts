@@ -104,6 +104,8 @@ function mount(from: Mount): Outgoing<wire.Mount> {
     selinuxRelabel: from.selinuxRelabel,
     recursiveReadOnly: from.recursiveReadonly,
     propagation: propagations[from.propagation ?? 'private'],
+    image: from.image && imageSpec(from.image),
+    imageSubPath: from.imageSubPath,
   };
 }
 
@@ -124,7 +126,7 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
     tty: config.tty,
-    stopSignal: config.stopSignal as wire.Signal | undefined,
+    stopSignal: config.stopSignal?.replace('+', 'PLUS').replace('-', 'MINUS') as wire.Signal | undefined,
     linux: {
       resources: linuxResources(config.resources),
       securityContext: {
