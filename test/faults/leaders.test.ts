@@ -125,6 +125,7 @@ describe('two controller managers', { skip: partsMissing('kubectl') }, () => {
     await first.process.signal('SIGCONT');
     assert.equal(await ended, 1);
     await workIsDone('after-thaw');
+    assert.notDeepEqual(askedAfter(first, 0), []);
     assert.deepEqual(askedAfter(first, thawedAtMs), []);
     await first.process.start();
   });
