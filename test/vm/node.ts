@@ -39,7 +39,7 @@ export class GuestNode {
     ]);
     const node = new GuestNode(guest, cluster);
     try {
-      await guest.run('for file in /opt/coracle/images/*.tar; do ctr -n k8s.io images import $file; done');
+      await guest.run('systemctl start containerd; for file in /opt/coracle/images/*.tar; do ctr -n k8s.io images import $file; done');
       await guest.run(options.prepare ?? '');
       await node.configure(fields);
       await node.whenReady();
