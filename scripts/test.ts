@@ -70,7 +70,7 @@ for (const suite of suites) {
     process.execPath,
     '--test',
     '--test-concurrency=1',
-    `--test-timeout=${suite.budgetMinutes * 60_000}`,
+    `--test-timeout=${suite.budgetMinutes * 120_000}`,
     `--test-reporter=${reporter}`,
     ...suite.files,
   ]);
