@@ -26,14 +26,17 @@ const small = '/api/v1/namespaces/default';
 const answers: Answer[] = [];
 const waitsMs: number[] = [];
 const pausesMs: number[] = [];
+const processorMs: number[] = [];
 const quietMs = await probed(() => new Promise((resolve) => setTimeout(resolve, 1500)));
 // The first one also fills the caches; what counts is what every later client gets.
 const first = await reader.ask<Answer>({ kind: 'list', path: '/api/v1/pods' });
 for (let round = 0; round < lists; round++) {
   await server.ask<Pauses>({ kind: 'pauses' });
+  const began = await server.ask<number>({ kind: 'cpu' });
   const latenciesMs = await probed(async () => {
     answers.push(await reader.ask<Answer>({ kind: 'list', path: '/api/v1/pods' }));
   });
+  processorMs.push(((await server.ask<number>({ kind: 'cpu' })) - began) / 1000);
   pausesMs.push((await server.ask<Pauses>({ kind: 'pauses' })).longestMs);
   waitsMs.push(Math.max(...latenciesMs));
 }
@@ -55,6 +58,7 @@ print({
     othersWaitMs: spread(waitsMs),
     othersWaitWithoutListMs: rounded(quantile(quietMs, 0.99)),
     longestTurnOfServerMs: spread(pausesMs),
+    processorMs: spread(processorMs),
   },
 });
 

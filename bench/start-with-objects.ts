@@ -1,6 +1,6 @@
 /**
- * A restart of the API server over a store of 50,000 objects on disk: from the start of the process until `/readyz` answers 200, until the
- * first object is read, and until a list of everything begins to arrive.
+ * A restart of the API server over a store of 150,000 objects on disk: from the start of the process until `/readyz` answers 200, until the
+ * first object is read, for which all of its kind are brought into the cache, and until a list of everything begins to arrive.
  */
 import { join } from 'node:path';
 import { Child } from './parts/child.ts';
@@ -9,7 +9,7 @@ import { ask, openSession } from './parts/https-client.ts';
 import { temporaryFolder } from './parts/temporary.ts';
 import type { StartedServer } from './processes/server.ts';
 
-const objects = Number(process.argv[2] ?? 50_000);
+const objects = Number(process.argv[2] ?? 150_000);
 const runs = 5;
 
 const folder = temporaryFolder();
@@ -18,6 +18,7 @@ const environment = { NODE_COMPILE_CACHE: join(folder, 'cache') };
 await fill();
 const readyMs: number[] = [];
 const oneMs: number[] = [];
+const oneCpuMs: number[] = [];
 const listMs: number[] = [];
 for (let run = -1; run < runs; run++) {
   const beganMs = performance.now();
@@ -34,6 +35,7 @@ for (let run = -1; run < runs; run++) {
   const ready = sinceMs();
   await get('/api/v1/namespaces/default/configmaps/start-0');
   const one = sinceMs();
+  const { userSeconds, systemSeconds } = server.usage();
   const { firstByteMs } = await get('/api/v1/configmaps');
   session.destroy();
   await server.ask({ kind: 'stop' });
@@ -42,17 +44,25 @@ for (let run = -1; run < runs; run++) {
   if (run < 0) continue;
   readyMs.push(ready);
   oneMs.push(one);
+  oneCpuMs.push((userSeconds + systemSeconds) * 1000);
   listMs.push(one + firstByteMs);
   say(`ready after ${rounded(ready)} ms, first object after ${rounded(one)} ms`);
 }
 print({
   name: 'start-with-objects',
-  what: `restart of the API server with ${objects} objects on disk, until /readyz`,
-  figure: median(readyMs),
+  what: `restart of the API server with ${objects} objects on disk, until one is read`,
+  figure: median(oneMs),
   unit: 'ms',
+  target: 3000,
   better: 'lower',
-  note: `first object read after ${rounded(median(oneMs))} ms, first byte of a list of all after ${rounded(median(listMs))} ms`,
-  details: { objects, readyMs: spread(readyMs), firstObjectMs: spread(oneMs), firstListByteMs: spread(listMs) },
+  note: `${rounded(median(oneCpuMs))} ms of processor time; /readyz after ${rounded(median(readyMs))} ms, first byte of a list of all after ${rounded(median(listMs))} ms`,
+  details: {
+    objects,
+    readyMs: spread(readyMs),
+    firstObjectMs: spread(oneMs),
+    firstObjectCpuMs: spread(oneCpuMs),
+    firstListByteMs: spread(listMs),
+  },
 });
 process.exit();
 

@@ -1,7 +1,8 @@
 /** What an older release or another writer left in the store is served in today's form. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Pod, pods } from '../api/gen/core-v1.ts';
+import { configMaps, type Pod, pods } from '../api/gen/core-v1.ts';
+import { builtinCodec } from '../api/schema.ts';
 import { silentLog } from '../base/log.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -45,4 +46,45 @@ test('what this release has written is trusted by the next start', async () => {
   assert.ok(first > before);
   await store.put('/registry/configmaps/a/c', Buffer.from('{}'));
   assert.equal(await trustStored(store), first);
+});
+
+test('a value in another form than is written today is read, and written anew by an update that changes nothing', async () => {
+  const clock = new FakeClock();
+  const metadata = { namespace: 'default', name: 'a', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' };
+  const configMap = { kind: 'ConfigMap', apiVersion: 'v1', metadata, data: { a: 'b' } };
+  const asJson = Buffer.from(builtinCodec().encodeCanonical(configMap));
+  const asProtobuf = builtinCodec().encodeProtobuf(configMap)!;
+  const at = '/registry/configmaps/default/a';
+  for (const [mediaType, found, written] of [
+    ['application/vnd.kubernetes.protobuf', asJson, asProtobuf],
+    ['application/json', asProtobuf, asJson],
+  ] as const) {
+    const store = memoryStore<Uint8Array>({ clock, log: silentLog });
+    await store.put(at, found);
+    const opened = await openServer({ clock, store: { kind: 'bytes', store, mediaType, shared: true } });
+    const { client } = opened;
+    const read = await client.get(configMaps, { namespace: 'default', name: 'a' });
+    assert.deepEqual(read.data, { a: 'b' });
+    const first = await client.update(configMaps, read);
+    assert.notEqual(first.metadata.resourceVersion, read.metadata.resourceVersion);
+    assert.deepEqual(Buffer.from((await store.get(at))!.value), written);
+    const second = await client.update(configMaps, first);
+    assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
+    await opened.close();
+  }
+});
+
+test('a value that says it is something else fails its readers, and no others', async () => {
+  const clock = new FakeClock();
+  const store = memoryStore<Uint8Array>({ clock, log: silentLog });
+  await store.put('/registry/configmaps/default/a', Buffer.from('{"kind":"Pod","apiVersion":"v9","metadata":{}}'));
+  await store.put('/registry/pods/default/old', Buffer.from(JSON.stringify(old)));
+  const opened = await openServer({ clock, store: { kind: 'bytes', store, shared: true } });
+  const { client } = opened;
+  await assert.rejects(client.get(configMaps, { namespace: 'default', name: 'a' }), {
+    code: 500,
+    message: /no kind "Pod" is registered for version "v9"/,
+  });
+  assert.equal((await client.get(pods, { namespace: 'default', name: 'old' })).metadata.name, 'old');
+  await opened.close();
 });

@@ -1,13 +1,14 @@
 /** Coracle's own verbs: their options, and what each prints. The work is done in `cluster/`, loaded when its verb is used. */
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
 import type { JoinOptions } from '../cluster/joining/join.ts';
 import type { TokenOptions } from '../cluster/joining/token-commands.ts';
+import type { LocalNodes } from '../cluster/local-nodes/local-nodes.ts';
 import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
-import { clusterTable, imageTable, tokenTable } from './tables.ts';
+import { clusterTable, imageTable, localNodeTable, tokenTable } from './tables.ts';
 import { addTimeTravel } from './time-travel/commands.ts';
 
 interface DataDirOption {
@@ -51,6 +52,7 @@ function commands(exit: Exit): Command {
   addUp(program, exit);
   addJoin(program, exit);
   addToken(program);
+  addNode(program);
   addDown(program);
   addStatus(program, exit);
   addImage(program);
@@ -82,6 +84,9 @@ function addUp(program: Command, exit: Exit): void {
     .option('--kubeconfig <path>', 'where to write the kubeconfig (default: in the data directory)')
     .option('--merge-kubeconfig', 'also add the cluster to your own kubeconfig')
     .option('--node-name <name>', 'name of the Node (default: the machine´s)')
+    .addOption(
+      new Option('--nodes <count>', 'how many nodes this machine is to have (default: 1)').argParser(positiveNumber),
+    )
     .addOption(passedFlag('kube-apiserver', 'a flag of the API server'))
     .addOption(passedFlag('kube-controller-manager', 'one of the controllers'))
     .addOption(passedFlag('kube-scheduler', 'one of the scheduler'))
@@ -143,6 +148,31 @@ function addToken(program: Command): void {
     });
 }
 
+function addNode(program: Command): void {
+  const node = program.command('node').description('the nodes of a cluster on this machine, beyond the first');
+  const verb = (name: string, description: string, work: (nodes: LocalNodes, nodeName: string) => Promise<void>) =>
+    addDataDir(node.command(name))
+      .argument('<name>', 'of the Node')
+      .description(description)
+      .action(async (nodeName: string, options: DataDirOption) => {
+        await work(await localNodes(options), nodeName);
+        print(`${name} ${nodeName}: done`);
+      });
+  verb('stop', 'end its Pods and processes in order', (nodes, name) => nodes.stop(name));
+  verb('start', 'start it again', (nodes, name) => nodes.start(name));
+  verb('crash', 'kill all of it at once, as a power cut would', (nodes, name) => nodes.crash(name));
+  verb('partition', 'cut it off the network; its Pods go on', (nodes, name) => nodes.partition(name));
+  verb('heal', 'end a partition', (nodes, name) => nodes.heal(name));
+  addDataDir(node.command('list'))
+    .description('list them')
+    .action(async (options: DataDirOption) => print(localNodeTable(await (await localNodes(options)).list())));
+}
+
+async function localNodes(options: DataDirOption): Promise<LocalNodes> {
+  const { localNodesOf } = await import('../cluster/local-nodes/local-nodes.ts');
+  return localNodesOf(folder(options), { clock, machine: thisMachine() });
+}
+
 function addDown(program: Command): void {
   addDataDir(program.command('down'))
     .description('stop the cluster and its Pods; data stays')
@@ -200,7 +230,7 @@ function addImage(program: Command): void {
     .description('bring in images from an archive')
     .action(async (file: string, options: DataDirOption) => {
       const { loadImages } = await import('../cluster/images.ts');
-      const names = await loadImages(layOut(folder(options)), file, { machine: thisMachine(), clock });
+      const names = await loadImages(folder(options), file, { machine: thisMachine(), clock });
       for (const name of names) print(`loaded ${name}`);
     });
   addDataDir(image.command('ls'))
@@ -226,7 +256,6 @@ function addSim(program: Command, exit: Exit): void {
     });
 }
 
-/** May be given again and again. */
 /** Of an option that may be given again and again. */
 function collected(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
@@ -236,6 +265,11 @@ function passedFlag(component: string, description: string): Option {
   return new Option(`--${component}-flag <name=value>`, `${description}, by its name upstream; repeatable`).argParser(
     collected,
   );
+}
+
+function positiveNumber(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number of at least 1.');
 }
 
 function runtimeOption(): Option {

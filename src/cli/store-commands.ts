@@ -43,10 +43,10 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
   addDataDir(restore).action(async (file: string, options: Given<RestoreCommand>) => {
     const { restoreSnapshot } = await import('../cluster/snapshots.ts');
     const command = { ...options, dataDir: folder(options) };
-    const { head, path, revision, setAside } = await restoreSnapshot(file, command, surroundings());
+    const { head, path, revision, setAside, lacksKeys } = await restoreSnapshot(file, command, surroundings());
     print(`${count(head.objects)} objects of ${head.takenAt}; the store goes on at revision ${revision}.`);
     if (setAside !== undefined) print(`What was there is in ${setAside}, beside ${path}.`);
-    if (options.to === undefined)
+    if (lacksKeys)
       print(
         'Keys and certificates are not in a snapshot: copy pki/ of the old data directory into this one, or new ones are made.',
       );

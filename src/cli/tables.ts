@@ -1,5 +1,7 @@
 /** Text tables for the terminal. */
+
 import type { ListedToken } from '../cluster/joining/tokens.ts';
+import type { LocalNode } from '../cluster/local-nodes/local-nodes.ts';
 import type { ClusterStatus, ProcessStatus } from '../cluster/status.ts';
 
 export function clusterTable(cluster: ClusterStatus): string {
@@ -39,6 +41,11 @@ export function tokenTable(tokens: readonly ListedToken[]): string {
     secondsLeft === undefined ? '<forever>' : duration(secondsLeft),
   ]);
   return columns([['TOKEN', 'TTL'], ...rows]);
+}
+
+export function localNodeTable(nodes: readonly LocalNode[]): string {
+  const rows = nodes.map(({ name, address = '-', state }): [string, string, string] => [name, address, state]);
+  return columns([['NAME', 'ADDRESS', 'STATE'], ...rows]);
 }
 
 export interface ListedImage {

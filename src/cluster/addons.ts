@@ -1,14 +1,16 @@
 /**
- * What a cluster with real nodes has besides the API: the Service of its name server, with the address every Pod is told, and the
- * rights of the name servers that run on the nodes. Made when missing; what somebody changed stays as it is.
+ * What a cluster with real nodes has besides the API: the Service of its name server, with the address every Pod is told, a class of
+ * storage, and the rights of the name servers and provisioners that run on the nodes. Made when missing; what somebody changed stays as it is.
  */
 import { services } from '../api/gen/core-v1.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../api/gen/rbac-v1.ts';
+import { storageClasses } from '../api/gen/storage-v1.ts';
 import { formatIp, parseCidr } from '../apimachinery/addresses.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Client } from '../client/client.ts';
+import { provisionerName } from '../controllers/local-provisioner/plan.ts';
 
 /** User that a node's name server calls the API as. */
 export const nameServerUser = 'system:kube-dns';
@@ -69,6 +71,26 @@ export async function ensureAddons(client: Client, options: { readonly serviceCi
         { name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 10053 },
       ],
     },
+  });
+}
+
+/** User that the provisioner of a node's folders calls the API as. */
+export const provisionerUser = 'coracle:local-provisioner';
+
+/** The class of claims that name none: folders of the node that a Pod comes to. Calling it again is safe. */
+export async function ensureLocalStorage(client: Client): Promise<void> {
+  const group = 'rbac.authorization.k8s.io';
+  await ensure(client, clusterRoleBindings, {
+    metadata: { name: provisionerUser, labels: bootstrapping },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'system:persistent-volume-provisioner' },
+    subjects: [{ kind: 'User', apiGroup: group, name: provisionerUser }],
+  });
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  await ensure(client, storageClasses, {
+    metadata: { name: 'local', labels: bootstrapping, annotations },
+    provisioner: provisionerName,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'WaitForFirstConsumer',
   });
 }
 

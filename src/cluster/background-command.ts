@@ -22,6 +22,7 @@ export function upWords(options: UpOptions): string[] {
       '--container-runtime-endpoint': options.containerRuntimeEndpoint,
       '--kubeconfig': options.kubeconfig,
       '--node-name': options.nodeName,
+      '--nodes': options.nodes === undefined ? undefined : String(options.nodes),
       '--kube-apiserver-flag': options.kubeApiserverFlag,
       '--kube-controller-manager-flag': options.kubeControllerManagerFlag,
       '--kube-scheduler-flag': options.kubeSchedulerFlag,

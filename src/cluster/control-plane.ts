@@ -54,6 +54,8 @@ export interface ControlPlaneOptions
   readonly scheduler?: boolean;
   /** Services that a cluster with real nodes has: its name server. Default false. */
   readonly addons?: boolean;
+  /** The nodes make volumes of their own folders: claims get them by default. Default false. */
+  readonly localStorage?: boolean;
   /** Whether other machines may become nodes of it, by the advertised address. Default false. */
   readonly joinable?: boolean;
 }
@@ -81,7 +83,9 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
 }
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
+const ensureLocalStorage = onFirstCall(async () => (await import('./addons.ts')).ensureLocalStorage);
 const ensureJoinable = onFirstCall(async () => (await import('./joining/joinable.ts')).ensureJoinable);
+/** Off unless they are named, as upstream; one that was named with a minus stays off. */
 const joiningControllers = ['bootstrap-signer-controller', 'token-cleaner-controller'];
 const runScheduler = onFirstCall(async () => (await import('../scheduler/scheduler.ts')).runScheduler);
 
@@ -181,12 +185,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 function runAddons(
-  { addons, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
+  { addons, localStorage, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
   parts: { readonly components: Components; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
 ): void {
   const { components, apiServer, pki } = parts;
   const client = apiServer.loopback;
   if (addons) components.run('addons', () => ensureAddons(client, { serviceCidr: serviceCidrs[0] ?? '' }));
+  if (localStorage) components.run('local storage', () => ensureLocalStorage(client));
   if (!joinable || advertiseAddress === undefined) return;
   const server = `https://${hostInUrl(advertiseAddress)}:${apiServer.port}`;
   const caPem = pki.authority.certificatePem;
@@ -197,13 +202,13 @@ function runAddons(
 type ClientOf = (name: string, groups?: readonly string[]) => Client;
 
 function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki): ControllerManagerOptions {
+  const selection = options.controllerManager?.controllers ?? options.controllers ?? ['*'];
   const signingKeyPem = pki.serviceAccountKeyPem;
   // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
   const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
   return {
-    // The two that joining needs are off unless they are named, as upstream.
-    controllers: options.controllers ?? ['*', ...(options.joinable ? joiningControllers : [])],
     ...options.controllerManager,
+    controllers: options.joinable && selection.includes('*') ? [...selection, ...joiningControllers] : selection,
     headStartMs,
     rootCA: pki.authority.certificatePem,
     signLegacyToken: (claims) => legacyTokens.sign(claims),

@@ -8,6 +8,7 @@ import { type DataDirectory, layOut } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
 import { mountsBelow, tearDownNode } from './node-teardown.ts';
 import { forgetProcess, identify, stopProcess } from './processes.ts';
+import { readSettings } from './up-settings.ts';
 
 export interface DownOptions {
   readonly clock: Clock;
@@ -32,6 +33,10 @@ export async function takeDown(root: string, options: DownOptions): Promise<Down
   const lock = existsSync(directory.run) ? await lockAfterStopping(directory, clock) : undefined;
   try {
     forgetProcess(directory.run, 'control-plane');
+    if (readSettings(directory).nodes !== undefined) {
+      const { localNodesOf } = await import('./local-nodes/local-nodes.ts');
+      await localNodesOf(root, { clock, machine }).takeDown({ purge });
+    }
     await tearDownNode(directory, { clock, machine, graceSeconds: purge ? 1 : 10 });
     if (!purge) return 'stopped';
     const [mount] = mountsBelow([directory.root]);

@@ -1,13 +1,13 @@
 /** Images of the node: brought in from archives with `ctr`, listed through the runtime's own interface. */
 import { spawn } from 'node:child_process';
-import { createReadStream, existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, sleep } from '../base/clock.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 import type { Image } from '../kubelet/runtime/runtime.ts';
 import { CommandError } from './command-error.ts';
-import type { DataDirectory } from './data-directory.ts';
+import { type DataDirectory, layOut } from './data-directory.ts';
 import { readNodeConfig } from './node-config.ts';
 import { containerdSocket } from './private-containerd.ts';
 import { findProgram, type Machine } from './requirements.ts';
@@ -15,20 +15,43 @@ import { findProgram, type Machine } from './requirements.ts';
 /** containerd's namespace for what belongs to its CRI plugin. */
 const criNamespace = 'k8s.io';
 
-/** `coracle image load`. `-` is standard input. Resolves to the images' names once the runtime shows them. */
+/**
+ * `coracle image load`, into all nodes that run on this machine. `-` is standard input. Resolves to the images' names once every runtime
+ * shows them.
+ */
 export async function loadImages(
-  directory: DataDirectory,
+  root: string,
   file: string,
   { machine, clock }: { readonly machine: Machine; readonly clock: Clock },
 ): Promise<string[]> {
-  const socket = runtimeSocket(directory);
+  const sockets = [runtimeSocket(layOut(root)), ...furtherRuntimes(root)];
   const path = resolve(file);
   if (file !== '-' && !statSync(path, { throwIfNoEntry: false })?.isFile())
     throw new CommandError(`there is no file ${path}.`, 'Give the path of an archive, or - for standard input.');
-  const names = await importImages(machine, socket, {
-    name: file,
-    content: file === '-' ? process.stdin : createReadStream(path),
-  });
+  const content = file === '-' ? () => process.stdin : () => createReadStream(path);
+  if (file === '-' && sockets.length > 1)
+    throw new CommandError(
+      'standard input can be read for one node only.',
+      'Write the archive to a file, and give that.',
+    );
+  const loaded = await Promise.all(
+    sockets.map((socket) => loadInto(socket, { machine, clock, name: file, content: content() })),
+  );
+  return loaded[0] ?? [];
+}
+
+/** Of the nodes below the cluster's data directory that run. */
+function furtherRuntimes(root: string): string[] {
+  const folder = join(root, 'nodes');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.map((name) => containerdSocket(layOut(join(folder, name)))).filter((socket) => existsSync(socket));
+}
+
+async function loadInto(
+  socket: string,
+  { machine, clock, name, content }: { machine: Machine; clock: Clock; name: string; content: Readable },
+): Promise<string[]> {
+  const names = await importImages(machine, socket, { name, content });
   const runtime = await connectRuntime({ clock, endpoint: `unix://${socket}` });
   try {
     // The interface learns of an import by an event, a moment later.

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nameServerUser } from './addons.ts';
+import { nameServerUser, provisionerUser } from './addons.ts';
 import type { ClusterPki } from './cluster-pki.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { PemPair } from './kubelet-certificates.ts';
@@ -27,18 +27,25 @@ export interface NodeConfig {
   /** Whether the node came to its cluster by itself: then it renews its own certificates, and all its parts are one user. */
   readonly joined?: boolean | undefined;
   /** Names of certified keys in the data directory's `pki`. */
-  readonly keys: { readonly kubelet: string; readonly proxy: string; readonly dns: string; readonly server: string };
+  readonly keys: Readonly<Record<'kubelet' | 'proxy' | 'dns' | 'provisioner' | 'server', string>>;
   /** Changes when one of the keys was made anew. */
   readonly fingerprint: string;
 }
 
 /** Makes the node's credentials where they are missing; each part of it is a user of its own. */
 export function nodeKeys(pki: ClusterPki, nodeName: string, addresses: readonly string[]): NodeKeys {
-  const names = { kubelet: `kubelet-${nodeName}`, proxy: 'kube-proxy', dns: 'kube-dns', server: 'kubelet-server' };
+  const names = {
+    kubelet: `kubelet-${nodeName}`,
+    proxy: 'kube-proxy',
+    dns: 'kube-dns',
+    provisioner: 'local-provisioner',
+    server: 'kubelet-server',
+  };
   const pairs = [
     pki.client(names.kubelet, `system:node:${nodeName}`, ['system:nodes']),
     pki.client(names.proxy, 'system:kube-proxy'),
     pki.client(names.dns, nameServerUser),
+    pki.client(names.provisioner, provisionerUser),
     pki.kubeletServer(nodeName, addresses),
   ];
   const hash = createHash('sha256');
@@ -52,6 +59,7 @@ export const joinedKeys: NodeKeys = {
     kubelet: 'kubelet-client-current',
     proxy: 'kubelet-client-current',
     dns: 'kubelet-client-current',
+    provisioner: 'kubelet-client-current',
     server: 'kubelet-server-current',
   },
   fingerprint: 'its own',

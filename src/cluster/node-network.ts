@@ -1,7 +1,6 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
 import { type Node, nodes, services } from '../api/gen/core-v1.ts';
-import { sleep } from '../base/clock.ts';
 import { runDns } from '../dns/dns.ts';
 import { nftKernel } from '../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../proxy/proxy.ts';
@@ -21,6 +20,7 @@ import {
 } from './pod-network.ts';
 import { podRules } from './pod-rules.ts';
 import { findProgram, type Machine } from './requirements.ts';
+import { rightsGiven } from './rights-given.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
@@ -30,7 +30,7 @@ export const nameServerPort = 10053;
 export const commonCniFolder = '/etc/cni/net.d';
 
 /** Each user of the kernel has a folder of its own for its transactions. */
-export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy'): Kernel {
+export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'pods' | 'proxy' | 'machines'): Kernel {
   const folder = join(directory.run, 'nft', user);
   return nftKernel({ folder, nft: nftProgram(machine), conntrack: findProgram(machine, 'conntrack') });
 }
@@ -59,7 +59,7 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
     async write(podCidrs) {
       enableForwarding(podCidrs);
       acceptForwarded(findProgram(machine, 'iptables'), podCidrs);
-      await masquerade(kernel, podCidrs, config.clusterCidrs);
+      await masquerade(kernel, podCidrs, { inside: config.clusterCidrs });
       const written = writePodNetwork(podCidrs, { folder, addressFolder: join(directory.node, 'addresses') });
       log.info('Pods of this node get addresses', { podCidrs, written });
     },
@@ -112,7 +112,7 @@ export function runNodeProxy(
 
 export async function runNodeDns({ config }: NodeProcessOptions, context: ComponentContext): Promise<void> {
   if (!config.nodeIp) return;
-  await rightsGiven(context);
+  await rightsGiven(context, services);
   return runDns(context, {
     domain: config.clusterDomain,
     addresses: [config.nodeIp],
@@ -120,21 +120,4 @@ export async function runNodeDns({ config }: NodeProcessOptions, context: Compon
     upstreams: nameServers([config.clusterDns]),
     announce: { nodeName: config.nodeName, ip: config.nodeIp },
   });
-}
-
-const rightsLookMs = 100;
-
-/**
- * At a cluster's very first start this is a moment earlier than the name server's rights, and an informer that was refused waits for
- * longer and longer.
- */
-async function rightsGiven({ client, clock, signal }: ComponentContext): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await client.list(services, { limit: 1, signal });
-      return;
-    } catch {
-      await sleep(clock, rightsLookMs, signal).catch(() => {});
-    }
-  }
 }

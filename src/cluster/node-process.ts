@@ -4,7 +4,9 @@
  * that its successor, or the same one after a crash, adopts what it finds.
  */
 import { readFileSync } from 'node:fs';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { storageClasses } from '../api/gen/storage-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
 import type { Log } from '../base/log.ts';
@@ -22,6 +24,7 @@ import { type NodeConfig, readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
 import { writeNodeProblems } from './node-problems.ts';
 import type { NodeRuntime } from './node-runtime.ts';
+import { rightsGiven } from './rights-given.ts';
 
 export interface NodeProcessOptions {
   readonly directory: DataDirectory;
@@ -53,6 +56,11 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
     const components = new Components(clock, log, (problems) => writeNodeProblems(directory, problems));
     ending.defer(() => components.stop());
     components.run('certificates', (signal) => users.followRenewals({ clock, log, signal }));
+    // A node that joined is but one user, and that may make no volumes.
+    if (!config.joined)
+      components.run('local provisioner', (signal) =>
+        runNodeProvisioner(options, users.context('provisioner', signal)),
+      );
     if (config.runtime === 'simulated') {
       components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
       return { close };
@@ -73,9 +81,31 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
   }
 }
 
-const parts = ['kubelet', 'proxy', 'dns'] as const;
+async function runNodeProvisioner({ config, directory }: NodeProcessOptions, context: ComponentContext): Promise<void> {
+  const { runLocalProvisioner } = await import('../controllers/local-provisioner/local-provisioner.ts');
+  await rightsGiven(context, storageClasses);
+  await runLocalProvisioner(context, {
+    nodeName: config.nodeName,
+    root: join(directory.root, 'volumes'),
+    folders: {
+      async make(path) {
+        await mkdir(path, { recursive: true });
+        // Whoever a container runs as may write; the mask of this process must not say otherwise.
+        await chmod(path, 0o777);
+      },
+      remove: (path) => rm(path, { recursive: true, force: true }),
+    },
+  });
+}
+
+const parts = ['kubelet', 'proxy', 'dns', 'provisioner'] as const;
 type Part = (typeof parts)[number];
-const nameOf: Readonly<Record<Part, string>> = { kubelet: 'kubelet', proxy: 'kube-proxy', dns: nameServerUser };
+const nameOf: Readonly<Record<Part, string>> = {
+  kubelet: 'kubelet',
+  proxy: 'kube-proxy',
+  dns: nameServerUser,
+  provisioner: 'local-provisioner',
+};
 
 /** Who the node's parts are to the API server; each has a connection of its own. */
 class NodeUsers {

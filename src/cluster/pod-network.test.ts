@@ -72,7 +72,7 @@ test('a network that somebody else set up is told from our own', () => {
 
 test('what leaves the cluster is masqueraded, and what stays is not', async () => {
   const { kernel, transactions } = recorder();
-  await masquerade(kernel, ['10.244.3.0/24'], ['10.244.0.0/16']);
+  await masquerade(kernel, ['10.244.3.0/24'], { inside: ['10.244.0.0/16'] });
   assert.equal(transactions.length, 1, 'one family, one transaction');
   const rules = transactions[0]!.filter((command) => 'rule' in ((command.add ?? {}) as object));
   const text = JSON.stringify(rules);

@@ -69,27 +69,27 @@ export function removePodNetwork(folder: string): void {
   rmSync(join(folder, fileName), { force: true });
 }
 
-const table = { name: 'coracle-pods' };
+const podsTable = 'coracle-pods';
 const multicast = { ip: '224.0.0.0/4', ip6: 'ff00::/8' };
 
-/** Traffic from Pods to outside the cluster leaves with the node's own address. One transaction; repeating it changes nothing. */
+/** Traffic from `sources` to anywhere but `inside` leaves with the node's own address. One transaction; repeating it changes nothing. */
 export async function masquerade(
   kernel: Kernel,
-  podCidrs: readonly string[],
-  clusterCidrs: readonly string[],
+  sources: readonly string[],
+  { inside, tableName = podsTable }: { readonly inside: readonly string[]; readonly tableName?: string },
 ): Promise<void> {
+  const table = { name: tableName };
   for (const family of ['ip', 'ip6'] as const) {
     const ofFamily = (cidrs: readonly string[]) => cidrs.filter((cidr) => cidr.includes(':') === (family === 'ip6'));
-    const sources = ofFamily(podCidrs);
-    if (sources.length === 0) continue;
+    if (ofFamily(sources).length === 0) continue;
     const chain = { family, table: table.name, name: 'postrouting' };
-    const inside = [...ofFamily(clusterCidrs), multicast[family]];
+    const staying = [...ofFamily(inside), multicast[family]];
     await kernel.apply([
       { add: { table: { family, ...table } } },
       { delete: { table: { family, ...table } } },
       { add: { table: { family, ...table } } },
       { add: { chain: { ...chain, type: 'nat', hook: 'postrouting', prio: 100, policy: 'accept' } } },
-      ...sources.map((cidr) => ({
+      ...ofFamily(sources).map((cidr) => ({
         add: {
           rule: {
             family,
@@ -97,7 +97,7 @@ export async function masquerade(
             chain: chain.name,
             expr: [
               matchAddress(family, 'saddr', '==', cidr),
-              ...inside.map((other) => matchAddress(family, 'daddr', '!=', other)),
+              ...staying.map((other) => matchAddress(family, 'daddr', '!=', other)),
               { masquerade: null },
             ],
           },
@@ -111,12 +111,13 @@ export async function masquerade(
 export async function isMasquerading(kernel: Kernel, podCidrs: readonly string[]): Promise<boolean> {
   for (const family of ['ip', 'ip6'] as const) {
     if (!podCidrs.some((cidr) => cidr.includes(':') === (family === 'ip6'))) continue;
-    if ((await kernel.countRules({ family, table: table.name, name: 'postrouting' })) === 0) return false;
+    if ((await kernel.countRules({ family, table: podsTable, name: 'postrouting' })) === 0) return false;
   }
   return true;
 }
 
-export async function removeMasquerade(kernel: Kernel): Promise<void> {
+export async function removeMasquerade(kernel: Kernel, tableName = podsTable): Promise<void> {
+  const table = { name: tableName };
   for (const family of ['ip', 'ip6'])
     await kernel.apply([{ add: { table: { family, ...table } } }, { delete: { table: { family, ...table } } }]);
 }

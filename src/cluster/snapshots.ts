@@ -3,6 +3,7 @@
  * whole. Keys and certificates (`pki/`) are no part of it.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { lmdbSource, type SalvagedSource, salvageSource } from '../storage/transfer/lmdb-source.ts';
 import { fillLmdb } from '../storage/transfer/lmdb-target.ts';
@@ -84,6 +85,8 @@ export interface RestoredSnapshot {
   readonly revision: number;
   /** Where the store went that was there before. */
   readonly setAside: string | undefined;
+  /** The cluster will make keys of its own: those of before are not there. */
+  readonly lacksKeys: boolean;
 }
 
 /** As etcd's documents recommend it: more than can have been written after the snapshot was taken. */
@@ -103,7 +106,8 @@ export async function restoreSnapshot(
     const setAside = asideName(path, { replace, nowMs });
     const step = reportStep(report, clock);
     await step(`restored to ${path}`, (told) => fillLmdb(path, snapshot, { revision, nowMs, setAside, told }));
-    return { head: snapshot.head, path, revision, setAside };
+    const lacksKeys = command.to === undefined && !existsSync(join(layOut(command.dataDir).pki, 'ca.crt'));
+    return { head: snapshot.head, path, revision, setAside, lacksKeys };
   } catch (error) {
     throw toldAsCommand(error, restoreAdvice);
   }

@@ -28,6 +28,7 @@ export interface UpOptions {
   readonly mergeKubeconfig?: boolean | undefined;
   readonly install?: boolean | undefined;
   readonly nodeName?: string | undefined;
+  readonly nodes?: number | undefined;
   readonly kubeApiserverFlag?: readonly string[] | undefined;
   readonly kubeControllerManagerFlag?: readonly string[] | undefined;
   readonly kubeSchedulerFlag?: readonly string[] | undefined;
@@ -40,6 +41,8 @@ export interface ClusterSettings {
   /** Of a runtime of the user's own; absent: a private containerd. */
   readonly containerRuntimeEndpoint?: string | undefined;
   readonly nodeName: string;
+  /** How many there are on this machine; absent: one. */
+  readonly nodes?: number | undefined;
   readonly serviceCidrs: readonly string[];
   readonly clusterCidrs: readonly string[];
   /** Absent: none were given. */
@@ -62,6 +65,7 @@ export function settle(options: UpOptions, remembered: Partial<ClusterSettings>,
       options.runtime ?? (options.containerRuntimeEndpoint ? 'containerd' : (remembered.runtime ?? 'containerd')),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: parseEndpoint(endpoint) }),
     nodeName: options.nodeName ?? remembered.nodeName ?? nodeName,
+    ...((options.nodes ?? remembered.nodes) === undefined ? {} : { nodes: options.nodes ?? remembered.nodes }),
     serviceCidrs: remembered.serviceCidrs ?? ['10.96.0.0/16'],
     clusterCidrs: remembered.clusterCidrs ?? ['10.244.0.0/16'],
     ...(Object.keys(componentFlags).length === 0 ? {} : { componentFlags }),
@@ -70,6 +74,11 @@ export function settle(options: UpOptions, remembered: Partial<ClusterSettings>,
     throw new CommandError(
       '--runtime simulated and --container-runtime-endpoint exclude one another.',
       'Give one of the two.',
+    );
+  if (settings.containerRuntimeEndpoint !== undefined && (settings.nodes ?? 1) > 1)
+    throw new CommandError(
+      'one container runtime of your own cannot be that of several nodes.',
+      'Give --nodes without --container-runtime-endpoint.',
     );
   const [badName] = dns1123Subdomain(settings.nodeName);
   if (badName !== undefined)

@@ -4,6 +4,8 @@
  */
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { nodes as nodeType } from '../api/gen/core-v1.ts';
+import { isNotFound } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
 import type { Log } from '../base/log.ts';
@@ -21,6 +23,7 @@ import { Components } from './components.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
 import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
+import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
 import { checkNetworkFree } from './network-claim.ts';
 import { nodeKeys } from './node-config.ts';
@@ -92,6 +95,7 @@ class Cluster implements StartedCluster {
   #lock: DirectoryLock | undefined;
   #directory: DataDirectory | undefined;
   #adoptedRuntime = false;
+  #localNodes: LocalNodes | undefined;
 
   constructor(options: UpOptions, surroundings: Surroundings) {
     this.#options = options;
@@ -120,6 +124,7 @@ class Cluster implements StartedCluster {
       const waiting = { nodeName: settings.nodeName, sinceMs: node.startedMs, withinMs: readyWithinMs };
       return Promise.race([node.failed, nodeReady(server.admin, { ...waiting, clock, signal, note })]);
     });
+    await this.#startLocalNodes(place, server, signal);
     const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
     if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
     const next = [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'];
@@ -128,8 +133,10 @@ class Cluster implements StartedCluster {
 
   async stop(ending: Ending | 'undo'): Promise<void> {
     try {
-      await this.#started.close();
       const tearDown = ending === 'everything' || (ending === 'undo' && !this.#adoptedRuntime);
+      if (tearDown) await this.#localNodes?.takeDown({ purge: false });
+      else this.#localNodes?.release();
+      await this.#started.close();
       if (this.#directory && tearDown) await tearDownNode(this.#directory, this.#surroundings);
     } finally {
       // Held until the very end: nobody starts anew among what is just being taken down.
@@ -204,6 +211,31 @@ class Cluster implements StartedCluster {
     return node;
   }
 
+  /** The nodes beyond the first. Those that are not asked for any more go. */
+  async #startLocalNodes(
+    { directory, settings, nodeIp }: Place,
+    { admin, pki }: ControlPlane,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (settings.nodes === undefined) return;
+    const { machine, clock, random } = this.#surroundings;
+    const { LocalNodes } = await import('./local-nodes/local-nodes.ts');
+    const { createToken } = await import('./joining/tokens.ts');
+    const { keyHash } = await import('./joining/discovery.ts');
+    const nodes = new LocalNodes({ directory, settings, machine, clock });
+    this.#localNodes = nodes;
+    const introduction = {
+      server: `${nodeIp ?? '127.0.0.1'}:${settings.listen.port}`,
+      caHash: keyHash(pki.authority.certificate),
+      token: () => createToken(admin, { ttlMs: readyWithinMs, nowMs: clock.now(), random }),
+    };
+    for (const name of await nodes.removeSurplus()) await admin.delete(nodeType, { name }).catch(ignoreNotFound);
+    await Promise.all(
+      nodes.names.map((name) => this.#step(`node ${name} Ready`, () => nodes.start(name, introduction))),
+    );
+    signal.throwIfAborted();
+  }
+
   async #startServer({ directory, settings, nodeIp, log, configured }: Place): Promise<ControlPlane> {
     const { clock, random, machine } = this.#surroundings;
     const store = await openLmdbStore({ path: directory.store, codec: bufferCodec, clock, log }).catch((error) => {
@@ -231,6 +263,7 @@ class Cluster implements StartedCluster {
       serviceCidrs: settings.serviceCidrs,
       clusterCidrs: settings.clusterCidrs,
       addons: settings.runtime !== 'simulated',
+      localStorage: true,
       joinable: true,
       apiServer: { ...apiServer, history: { ...apiServer?.history, retentionMs } },
       controllerManager: configured?.controllerManager,
@@ -246,6 +279,10 @@ class Cluster implements StartedCluster {
   #step<T>(step: string, work: (note: (text: string) => void) => Promise<T>): Promise<T> {
     return runStep(step, this.#surroundings, work);
   }
+}
+
+function ignoreNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
 
 /** Pods of one runtime are unknown to another. */

@@ -371,6 +371,8 @@ class RunningKubelet implements Kubelet {
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
       allocatable: () => this.#reporter.allocatable,
+      recursiveReadonly: (handler) =>
+        this.#reporter.runtimeHandlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false,
       networkProblem: () => this.#reporter.networkProblem,
       event: (pod, type, reason, message, container) => {
         const fieldPath = container === undefined ? undefined : containerPath(pod, container);

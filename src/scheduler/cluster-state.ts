@@ -5,6 +5,8 @@
  */
 import { add, amountsOf, podRequests, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
 import type { ContainerPort, Node, Pod, PodAffinityTerm } from '../api/gen/core-v1.ts';
+import type { LabelMatcher } from '../apimachinery/labels.ts';
+import { PodIndex } from './pod-index.ts';
 
 /** Requests that a container without any is counted with when nodes are compared (upstream: 100m and 200Mi). */
 const assumedRequests: ResourceAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
@@ -100,6 +102,7 @@ export class ClusterState {
   readonly #assumed = new Map<string, PodInfo>();
   /** Pods that preemption makes room for, by Pod key, with the node that they wait for. */
   readonly #nominated = new Map<string, { readonly info: PodInfo; readonly nodeName: string }>();
+  readonly #index = new PodIndex();
   #list: readonly NodeInfo[] | undefined;
   #withAffinity = 0;
 
@@ -115,6 +118,11 @@ export class ClusterState {
   /** Whether any Pod in the cluster has affinity terms: if not, looking for them can be skipped. */
   get hasPodsWithAffinity(): boolean {
     return this.#withAffinity > 0;
+  }
+
+  /** How many placed Pods of the namespace match, by node; Pods on their way out do not count. */
+  matchingByNode(selector: LabelMatcher, namespace: string | undefined): ReadonlyMap<string, number> {
+    return this.#index.countByNode(selector, namespace);
   }
 
   setNode(node: Node): void {
@@ -180,6 +188,7 @@ export class ClusterState {
     this.#unplace(info.key);
     this.#nominated.delete(info.key);
     this.#places.set(info.key, nodeName);
+    this.#index.set(info, nodeName);
     if (info.hasAffinity) this.#withAffinity++;
     const node = this.#nodes.get(nodeName);
     if (node) return node.addPod(info);
@@ -191,6 +200,7 @@ export class ClusterState {
     const nodeName = this.#places.get(key);
     if (nodeName === undefined) return;
     this.#places.delete(key);
+    this.#index.delete(key);
     const waiting = this.#waiting.get(nodeName);
     const info = this.#nodes.get(nodeName)?.removePod(key) ?? waiting?.get(key);
     waiting?.delete(key);

@@ -79,6 +79,40 @@ describe('a snapshot of a cluster at work', () => {
   });
 });
 
+describe('a cluster whose store was damaged', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await TestCluster.create();
+    assert.equal(cluster.up('--node-name', 'first').status, 0);
+    cluster.kubectl('create', 'configmap', 'kept', '--from-literal=a=b');
+    cluster.kubectl('create', 'configmap', 'lost', '--from-literal=a=b');
+    cluster.coracle('down');
+    const store = join(cluster.data, 'store', 'data.mdb');
+    const content = readFileSync(store);
+    content[content.lastIndexOf('"name":"lost"')]! ^= 1;
+    writeFileSync(store, content);
+  });
+  after(() => cluster.remove());
+
+  it('is not started, and says which commands help; they do', () => {
+    const { status, stderr } = cluster.up();
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^coracle: the data directory \S+ is damaged: the record of revision \d+ is not what was written/,
+    );
+    const save = /\(coracle (snapshot save FILE --salvage --from lmdb:\S+)\)/.exec(stderr)?.[1] ?? assert.fail(stderr);
+    const file = join(cluster.folder, 'rest.snapshot');
+    const saved = coracle(save.replace('FILE', file).split(' '));
+    assert.match(saved.stdout, /\n1 pages or records were lost: /);
+    const restored = cluster.coracle('snapshot', 'restore', file, '--replace');
+    assert.match(restored.stdout, /\nWhat was there is in store\.before-\S+, beside /);
+    assert.equal(cluster.up().status, 0);
+    const names = cluster.kubectl('get', 'configmaps', '-o', 'name').split('\n');
+    assert.ok(names.includes('configmap/kept') && !names.includes('configmap/lost'), names.join());
+  });
+});
+
 function uidsIn(cluster: TestCluster): string {
   const path = 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\\n"}{end}';
   return cluster.kubectl('get', 'namespaces,deployments,replicasets,secrets,nodes', '-o', path);

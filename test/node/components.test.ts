@@ -3,10 +3,10 @@
  * data, the runtime and the Pods of a `coracle up` that has ended.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
@@ -16,50 +16,25 @@ import { clusterPki, keyFolder } from '../../src/cluster/cluster-pki.ts';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { containerdSocket } from '../../src/cluster/private-containerd.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
-import { containerdMissing } from '../../src/testing/containerd.ts';
-import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
-
-const root = resolve(import.meta.dirname, '../..');
-const missing = containerdMissing();
-if (missing && process.env.CI) throw new Error(`real containers cannot run here: ${missing}`);
+import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
+import { ClusterMachine, eventually, root, skipReason } from './cluster-machine.fixture.ts';
 
 const address = '192.168.79.1';
 const server = 'https://127.0.0.1:6443';
 
-describe('five components in processes of their own', { skip: missing ?? false }, () => {
+describe('five components in processes of their own', { skip: skipReason() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-components-'));
   const directory = layOut(join(folder, 'data'));
   const pki = (name: string) => join(directory.pki, name);
   const processes = new Map<string, ChildProcess>();
   let network: TestNetwork;
-  let machine: TestHost;
+  let machine: ClusterMachine;
 
-  const run = (program: string, ...words: string[]) =>
-    execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
-      encoding: 'utf8',
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 60_000,
-      env: { ...process.env, KUBECONFIG: directory.kubeconfig, HOME: folder },
-    }).trim();
-  const kubectl = (...words: string[]) => run('kubectl', ...words);
-  const eventually = async (ask: () => string, expected: RegExp) => {
-    let last = '';
-    for (let attempt = 0; attempt < 100; attempt++) {
-      try {
-        last = ask();
-        if (expected.test(last)) return;
-      } catch (error) {
-        last = String(error);
-      }
-      await pause(200);
-    }
-    assert.match(last, expected);
-  };
+  const run = (program: string, ...words: string[]) => machine.run(program, ...words);
+  const kubectl = (...words: string[]) => machine.kubectl(...words);
   const start = (name: string, ...words: string[]) => {
     const log = openSync(join(folder, `${name}.log`), 'a');
-    const enter = [`--net=/run/netns/${machine.namespace}`, join(root, 'coracle'), name, ...words];
+    const enter = [`--net=/run/netns/${machine.host.namespace}`, join(root, 'coracle'), name, ...words];
     processes.set(name, spawn('nsenter', enter, { stdio: ['ignore', log, log] }));
   };
   const logOf = (name: string) => readFileSync(join(folder, `${name}.log`), 'utf8');
@@ -88,11 +63,9 @@ describe('five components in processes of their own', { skip: missing ?? false }
 
   before(async () => {
     network = testNetwork();
-    machine = network.host([`${address}/24`]);
-    run('./coracle', 'up', '--detach', '--no-install', '--node-name', 'node-a', '--data-dir', directory.root);
-    const archive = write('busybox.tar', '');
-    writeFileSync(archive, busyboxImageArchive('docker.io/library/busybox:1.36'));
-    run('./coracle', 'image', 'load', archive, '--data-dir', directory.root);
+    machine = new ClusterMachine(network.host([`${address}/24`]), { data: directory.root, folder });
+    machine.coracle('up', '--detach', '--no-install', '--node-name', 'node-a');
+    machine.loadBusybox();
     const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 1 } });
     kubectl('run', 'kept', '--image=busybox:1.36', `--overrides=${overrides}`, '--', 'sleep', '10000');
     kubectl('wait', '--for=condition=Ready', 'pod/kept', '--timeout=60s');
@@ -103,7 +76,7 @@ describe('five components in processes of their own', { skip: missing ?? false }
   after(async () => {
     for (const name of [...processes.keys()]) await end(name);
     try {
-      run('./coracle', 'down', '--purge', '--data-dir', directory.root);
+      machine.coracle('down', '--purge');
     } finally {
       network?.close();
       rmSync(folder, { recursive: true, force: true });

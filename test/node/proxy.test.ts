@@ -206,7 +206,7 @@ for (const flush of ['flush ruleset', 'delete table ip kube-proxy', 'flush table
 
 test("the rules of the Pods' network are missed once somebody flushed them", async () => {
   const kernel = nftKernel({ folder, nft: node.wrapper('nft') });
-  await masquerade(kernel, ['10.101.1.0/24'], ['10.101.0.0/16']);
+  await masquerade(kernel, ['10.101.1.0/24'], { inside: ['10.101.0.0/16'] });
   assert.equal(await isMasquerading(kernel, ['10.101.1.0/24']), true);
   node.run('nft', 'flush', 'ruleset');
   assert.equal(await isMasquerading(kernel, ['10.101.1.0/24']), false);

@@ -3,39 +3,26 @@
  * are killed, by a cluster that is taken down. The cluster lives in a network namespace of its own.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { mountsBelow } from '../../src/cluster/node-teardown.ts';
-import { containerdMissing } from '../../src/testing/containerd.ts';
-import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
+import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
+import { ClusterMachine, skipReason } from './cluster-machine.fixture.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const missing = containerdMissing();
-if (missing && process.env.CI) throw new Error(`real containers cannot run here: ${missing}`);
-
-describe('a cluster of real containers leaves nothing behind', { skip: missing ?? false }, () => {
+describe('a cluster of real containers leaves nothing behind', { skip: skipReason() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-down-'));
   const directory = layOut(join(folder, 'data'));
   const cgroup = directory.state.replace('/run/', '');
   let network: TestNetwork;
-  let machine: TestHost;
+  let machine: ClusterMachine;
 
-  const run = (program: string, ...words: string[]) =>
-    execFileSync('nsenter', [`--net=/run/netns/${machine.namespace}`, program, ...words], {
-      encoding: 'utf8',
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 120_000,
-      env: { ...process.env, KUBECONFIG: directory.kubeconfig, HOME: folder },
-    });
-  const coracle = (...words: string[]) => run('./coracle', ...words, '--data-dir', directory.root);
-  const kubectl = (...words: string[]) => run('kubectl', ...words).trim();
+  const run = (program: string, ...words: string[]) => machine.run(program, ...words);
+  const coracle = (...words: string[]) => machine.coracle(...words);
+  const kubectl = (...words: string[]) => machine.kubectl(...words);
   const pidOf = (name: string) => Number(readFileSync(join(directory.run, `${name}.pid`), 'utf8').split(' ')[0]);
   const kill = (name: string) => process.kill(pidOf(name), 'SIGKILL');
   const cgroups = () => readdirSync('/sys/fs/cgroup').filter((name) => existsSync(`/sys/fs/cgroup/${name}/${cgroup}`));
@@ -61,20 +48,18 @@ describe('a cluster of real containers leaves nothing behind', { skip: missing ?
     assert.deepEqual(cgroups(), []);
     assert.doesNotMatch(run('nft', 'list', 'tables'), /kube-proxy|coracle/);
     assert.doesNotMatch(run('iptables-save'), /CNI/);
-    assert.equal(run('iptables', '-S', 'FORWARD'), '-P FORWARD DROP\n');
+    assert.equal(run('iptables', '-S', 'FORWARD'), '-P FORWARD DROP');
     assert.ok(!existsSync(directory.state));
     assert.doesNotMatch(run('ip', '-o', 'link'), /veth/);
   };
 
   before(() => {
     network = testNetwork();
-    machine = network.host(['192.168.78.1/24']);
+    machine = new ClusterMachine(network.host(['192.168.78.1/24']), { data: directory.root, folder });
     // As Docker leaves a machine.
     machine.run('iptables', '-P', 'FORWARD', 'DROP');
     coracle('up', '--detach', '--no-install');
-    const archive = join(folder, 'busybox.tar');
-    writeFileSync(archive, busyboxImageArchive('docker.io/library/busybox:1.36'));
-    coracle('image', 'load', archive);
+    machine.loadBusybox();
     runPod('first');
   });
   after(() => {

@@ -122,3 +122,21 @@ test('a class with a provisioner has it asked; one that waits for a consumer wai
   const told = new Set(cluster.reasons());
   assert.ok(told.has('ExternalProvisioning') && told.has('WaitForFirstConsumer'), [...told].join());
 });
+
+test('a claim without a class gets the default one, also when that comes later; one that wants none does not', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runPersistentVolumeBinderController);
+  const create = (name: string, storageClassName?: string) =>
+    cluster.client.create(persistentVolumeClaims, {
+      metadata: { namespace: 'd', name },
+      spec: { accessModes: ['ReadWriteOnce'], ...(storageClassName === undefined ? {} : { storageClassName }) },
+    });
+  await create('any');
+  await create('none', '');
+  await cluster.settle();
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  await cluster.client.create(storageClasses, { metadata: { name: 'usual', annotations }, provisioner: 'p' });
+  await cluster.settle();
+  const classOf = (name: string) => cluster.api.find(persistentVolumeClaims, `d/${name}`)?.spec?.storageClassName;
+  assert.deepEqual([classOf('any'), classOf('none')], ['usual', '']);
+});

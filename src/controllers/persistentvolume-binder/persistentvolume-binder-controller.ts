@@ -3,6 +3,7 @@
  * done again after a crash. Volumes themselves are made and destroyed by provisioners: this controller tells them by annotation, and
  * deletes nobody's data.
  */
+import { defaultStorageClassAnnotations, newestDefault } from '../../api/default-class.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -28,6 +29,7 @@ const provisionerAnnotations = [
   'volume.beta.kubernetes.io/storage-provisioner',
   'volume.kubernetes.io/storage-provisioner',
 ];
+const oldClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
 const noProvisioner = 'kubernetes.io/no-provisioner';
 
 export async function runPersistentVolumeBinderController(context: ComponentContext): Promise<void> {
@@ -111,6 +113,7 @@ class Binder {
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && !claim.metadata.annotations?.[selectedNode];
     const volume = findVolume(claim, this.#volumes.list(), waits);
     if (volume) return await this.#bind(volume, claim);
+    if (await this.#giveDefaultClass(claim)) return;
     if (waits) {
       const message = 'waiting for first consumer to be created before binding';
       this.#record(claim, 'Normal', 'WaitForFirstConsumer', message);
@@ -123,6 +126,16 @@ class Binder {
     } else if (storageClass.provisioner !== noProvisioner)
       return await this.#askProvisioner(claim, storageClass.provisioner);
     await this.#wait(claim);
+  }
+
+  /** A claim without a class gets the default one also when that came later; an empty name asks for a volume without. */
+  async #giveDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
+    if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[oldClassAnnotation]) return false;
+    const name = newestDefault(this.#classes.list(), defaultStorageClassAnnotations)?.metadata.name;
+    if (!name) return false;
+    const spec = { ...claim.spec, storageClassName: name };
+    await this.#context.client.update(persistentVolumeClaims, { ...claim, spec });
+    return true;
   }
 
   async #requestedVolume(claim: PersistentVolumeClaim, name: string): Promise<void> {

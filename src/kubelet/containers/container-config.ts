@@ -1,10 +1,12 @@
 /** What the runtime is told of one container. Pure: everything that had to be looked up comes as an argument. */
-import type { Container, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Container, Pod, Volume, VolumeMount } from '../../api/gen/core-v1.ts';
 import { containerHash } from '../pods/container-hash.ts';
 import {
   type ContainerConfig,
+  type Device,
   type EnvironmentVariable,
   type Image,
+  type ImageSpec,
   type Mount,
   runtimeAnnotations,
   runtimeLabels,
@@ -18,6 +20,7 @@ export interface ContainerSettings extends ResourceSettings, SecuritySettings {
   readonly environment: readonly EnvironmentVariable[];
   /** Those of volumes and those of the kubelet's own files. */
   readonly mounts: readonly Mount[];
+  readonly devices?: readonly Device[] | undefined;
   /** Reference by which the runtime knows the image. */
   readonly imageRef: string;
   readonly image: Pick<Image, 'uid' | 'username'>;
@@ -42,7 +45,7 @@ export function containerConfig(pod: Pod, container: Container, settings: Contai
     workingDirectory: container.workingDir ?? '',
     environment: settings.environment,
     mounts: settings.mounts,
-    devices: [],
+    devices: settings.devices ?? [],
     labels: {
       [runtimeLabels.containerName]: container.name,
       [runtimeLabels.podName]: name,
@@ -85,9 +88,18 @@ function annotations(pod: Pod, container: Container, restartCount: number): Reco
 }
 
 export interface VolumeLocations {
-  /** By volume name: where the volume lies on the host. */
+  /** By volume name: where the volume, or the disk that it is, lies on the host. */
   readonly paths: ReadonlyMap<string, string>;
-  subPath(volumePath: string, subPath: string): Promise<string>;
+  /** By volume name: those that are images. */
+  readonly images: ReadonlyMap<string, ImageSpec>;
+  /** The runtime can make everything below a mount read-only as well. */
+  readonly recursiveReadonly: boolean;
+  /** `index` is that of the mount in its container. */
+  subPath(
+    volume: string,
+    path: string,
+    options: { readonly volumePath: string; readonly index: number },
+  ): Promise<string>;
 }
 
 /** The mounts of a container's `volumeMounts`; `$(NAME)` in `subPathExpr` is taken from its environment. */
@@ -99,26 +111,66 @@ export async function volumeMounts(
 ): Promise<Mount[]> {
   const values = new Map(environment.map(({ name, value }) => [name, value]));
   const mounts: Mount[] = [];
-  for (const mount of container.volumeMounts ?? []) {
-    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
-    const base = locations.paths.get(mount.name);
-    if (!volume || base === undefined)
-      throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const { name } = mount;
+    const volume = pod.spec.volumes?.find((one) => one.name === name);
+    const volumePath = locations.paths.get(name);
+    const image = locations.images.get(name);
+    if (!volume || (volumePath ?? image) === undefined)
+      throw new Error(`cannot find volume "${name}" to mount into container "${container.name}"`);
     const subPath = mount.subPathExpr ? expandStrictly(mount.subPathExpr, values) : (mount.subPath ?? '');
+    checkSubPath(subPath);
+    const hostPath =
+      subPath === '' || volumePath === undefined
+        ? volumePath
+        : await locations.subPath(name, subPath, { volumePath, index });
     mounts.push({
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
-      hostPath: subPath === '' ? base : await locations.subPath(base, subPath),
+      hostPath: hostPath ?? '',
+      ...(image ? { image, imageSubPath: subPath } : {}),
       // What the API writes into these is not the Pod's to change.
       readonly: (mount.readOnly ?? false) || isReadOnlyVolume(volume),
-      propagation:
-        mount.mountPropagation === 'Bidirectional'
-          ? 'bidirectional'
-          : mount.mountPropagation === 'HostToContainer'
-            ? 'hostToContainer'
-            : 'private',
+      recursiveReadonly: isRecursivelyReadonly(mount, locations.recursiveReadonly),
+      propagation: propagations[mount.mountPropagation ?? ''] ?? 'private',
     });
   }
   return mounts;
+}
+
+const propagations: Readonly<Record<string, NonNullable<Mount['propagation']>>> = {
+  Bidirectional: 'bidirectional',
+  HostToContainer: 'hostToContainer',
+};
+
+function checkSubPath(subPath: string): void {
+  if (subPath.startsWith('/')) throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..'))
+    throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+}
+
+function isRecursivelyReadonly(mount: VolumeMount, isSupported: boolean): boolean {
+  const { mountPropagation: propagation, recursiveReadOnly: mode } = mount;
+  if (!mode || mode === 'Disabled') return false;
+  const refuse = (why: string) =>
+    new Error(
+      `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is ${why}`,
+    );
+  if (!mount.readOnly) throw refuse('not read-only');
+  if (propagation && propagation !== 'None') throw refuse(`not compatible with propagation "${propagation}"`);
+  if (mode === 'Enabled' && !isSupported) throw refuse('not supported by the runtime');
+  return isSupported;
+}
+
+/** The disks that a container gets as devices. */
+export function blockDevices(pod: Pod, container: Container, paths: ReadonlyMap<string, string>): Device[] {
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    const hostPath = paths.get(name);
+    if (hostPath === undefined)
+      throw new Error(`cannot find volume "${name}" to pass into container "${container.name}"`);
+    const volume = pod.spec.volumes?.find((one) => one.name === name);
+    const permissions = volume?.persistentVolumeClaim?.readOnly ? 'r' : 'mrw';
+    return { hostPath, containerPath: devicePath, permissions };
+  });
 }
 
 function expandStrictly(text: string, values: ReadonlyMap<string, string>): string {

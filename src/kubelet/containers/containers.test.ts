@@ -1,7 +1,8 @@
 /** What a container is given: environment, name servers, hosts, resources. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod, Service } from '../../api/gen/core-v1.ts';
+import type { Container, Pod, Service } from '../../api/gen/core-v1.ts';
+import { blockDevices, volumeMounts as volumeMountsOf } from './container-config.ts';
 import { etcHosts, parseResolvConf, podDns, podHostname } from './dns.ts';
 import { containerEnvironment, serviceVariables } from './environment.ts';
 import { expand } from './expansion.ts';
@@ -213,4 +214,83 @@ it('refuses to run as root what must not', () => {
   assert.throws(() => security({ uid: 5, username: '' }, 0), /container's runAsUser breaks non-root policy/);
   assert.equal(security({ uid: 5, username: '' }).runAsUser, 5);
   assert.equal(security({ username: '' }, 7).runAsUser, 7);
+});
+
+describe('mounts of volumes', () => {
+  const main = (container: Partial<Container>): Container => ({ name: 'main', image: 'i', ...container });
+  const locations = (recursiveReadonly: boolean) => ({
+    paths: new Map([
+      ['data', '/disk/data'],
+      ['raw', '/dev/disk'],
+    ]),
+    images: new Map([['model', { image: 'sha256:1' }]]),
+    recursiveReadonly,
+    subPath: async (volume: string, path: string, { index }: { index: number }) => `/parts/${volume}/${index}/${path}`,
+  });
+  const volumes = [
+    { name: 'data', emptyDir: {} },
+    { name: 'model', image: { reference: 'models/one:1' } },
+    { name: 'raw', persistentVolumeClaim: { claimName: 'raw', readOnly: true } },
+  ];
+  const mounts = (volumeMounts: Container['volumeMounts'], recursiveReadonly = true) =>
+    volumeMountsOf(
+      pod({ volumes }),
+      main({ volumeMounts }),
+      [{ name: 'WHO', value: 'me' }],
+      locations(recursiveReadonly),
+    );
+
+  it('are whole volumes, parts by name or by the environment, and images', async () => {
+    const found = await mounts([
+      { name: 'data', mountPath: 'relative', mountPropagation: 'HostToContainer' },
+      { name: 'data', mountPath: '/part', subPathExpr: 'of/$(WHO)' },
+      { name: 'model', mountPath: '/model', subPath: 'weights' },
+    ]);
+    assert.deepEqual(
+      found.map(({ containerPath, hostPath, imageSubPath }) => [containerPath, hostPath, imageSubPath]),
+      [
+        ['/relative', '/disk/data', undefined],
+        ['/part', '/parts/data/1/of/me', undefined],
+        ['/model', '', 'weights'],
+      ],
+    );
+    assert.equal(found[0]?.propagation, 'hostToContainer');
+    assert.deepEqual(found[2]?.image, { image: 'sha256:1' });
+  });
+
+  it('are read-only all the way down where that is asked for and can be had', async () => {
+    const recursive = (recursiveReadOnly: string) => [
+      { name: 'data', mountPath: '/d', readOnly: true, recursiveReadOnly },
+    ];
+    const of = async (mode: string, isSupported: boolean) =>
+      (await mounts(recursive(mode), isSupported))[0]?.recursiveReadonly;
+    assert.deepEqual(
+      [
+        await of('Enabled', true),
+        await of('IfPossible', true),
+        await of('IfPossible', false),
+        await of('Disabled', true),
+      ],
+      [true, true, false, false],
+    );
+    await assert.rejects(mounts(recursive('Enabled'), false), {
+      message:
+        'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+    });
+  });
+
+  it('stay in their volume', async () => {
+    const part = (subPath: string) => mounts([{ name: 'data', mountPath: '/d', subPath }]);
+    await assert.rejects(part('/etc'), { message: 'error SubPath `/etc` must not be an absolute path' });
+    await assert.rejects(part('a/../../etc'), {
+      message: "unable to provision SubPath `a/../../etc`: must not contain '..'",
+    });
+  });
+
+  it('are devices where the volume is a disk', () => {
+    const container = main({ volumeDevices: [{ name: 'raw', devicePath: '/dev/xvda' }] });
+    assert.deepEqual(blockDevices(pod({ volumes }), container, locations(true).paths), [
+      { hostPath: '/dev/disk', containerPath: '/dev/xvda', permissions: 'r' },
+    ]);
+  });
 });

@@ -1,6 +1,17 @@
 /** Files and logs on a real file system. */
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -61,13 +72,46 @@ describe('the atomic writer', () => {
   });
 });
 
-it('keeps a subPath inside its volume', async () => {
-  const volumes = new LinuxVolumes(directory, systemClock);
-  const pod = { metadata: {}, spec: { containers: [] } };
-  assert.equal(await volumes.subPath(pod, directory, 'made/here'), join(directory, 'made/here'));
-  await symlink('/etc', join(directory, 'out'));
-  await assert.rejects(volumes.subPath(pod, directory, 'out'), /not within volume path/);
-  await assert.rejects(volumes.subPath(pod, directory, '../x'), /must be a relative path inside the volume/);
+const cannotMount = process.getuid?.() === 0 ? undefined : 'needs root';
+
+it('binds a subPath of a volume, and never what a link leads to outside of it', { skip: cannotMount }, async () => {
+  const root = join(directory, 'root');
+  const volumePath = join(directory, 'volume');
+  await mkdir(volumePath);
+  const volumes = new LinuxVolumes(root, systemClock);
+  const pod = { metadata: { uid: 'u' }, spec: { containers: [] } };
+  const use = (index: number) => ({ volume: 'data', volumePath, container: 'main', index });
+  try {
+    const made = await volumes.subPath(pod, 'made/here', use(0));
+    assert.equal(made, join(root, 'pods/u/volume-subpaths/data/main/0'));
+    await writeFile(join(made, 'file'), 'x');
+    assert.equal(await readFile(join(volumePath, 'made/here/file'), 'utf8'), 'x');
+    assert.equal(await volumes.subPath(pod, 'made/here', use(0)), made);
+    assert.equal(await readFile(await volumes.subPath(pod, 'made/here/file', use(1)), 'utf8'), 'x');
+    await symlink('made', join(volumePath, 'inside'));
+    assert.deepEqual(await readdir(await volumes.subPath(pod, 'inside/here', use(2))), ['file']);
+    await symlink(directory, join(volumePath, 'out'));
+    await assert.rejects(volumes.subPath(pod, 'out', use(3)), /not within volume path/);
+    await assert.rejects(volumes.subPath(pod, 'out/new', use(3)), /not within volume path/);
+    await assert.rejects(stat(join(directory, 'new')), { code: 'ENOENT' });
+    await assert.rejects(volumes.subPath(pod, '../x', use(3)), /must be a relative path inside the volume/);
+  } finally {
+    await volumes.unmountAll('u');
+  }
+  assert.equal(await readFile(join(volumePath, 'made/here/file'), 'utf8'), 'x');
+  assert.deepEqual(await readdir(join(root, 'pods/u')), []);
+});
+
+it('gives what lies in a local volume to the group of its Pod', { skip: cannotMount }, async () => {
+  const path = join(directory, 'local');
+  await mkdir(path, { mode: 0o755 });
+  await writeFile(join(path, 'file'), 'x', { mode: 0o600 });
+  const volumes = new LinuxVolumes(join(directory, 'root'), systemClock);
+  const pod = { metadata: { uid: 'u' }, spec: { containers: [] } };
+  assert.equal(await volumes.mount(pod, { kind: 'local', name: 'data', path, fsGroup: 4000 }), path);
+  const [folder, file] = [await stat(path), await stat(join(path, 'file'))];
+  assert.deepEqual([folder.gid, folder.mode & 0o7777, file.gid, file.mode & 0o777], [4000, 0o2775, 4000, 0o660]);
+  await assert.rejects(volumes.mount(pod, { kind: 'block', name: 'disk', path }), /is not a block device/);
 });
 
 describe('logs', () => {

@@ -48,12 +48,21 @@ export interface MachineUsage {
   readonly pidsUsed: number;
 }
 
+/** Which mount of which container wants a part of which volume. */
+export interface SubPathUse {
+  readonly volume: string;
+  readonly volumePath: string;
+  readonly container: string;
+  /** Of the mount in its container. */
+  readonly index: number;
+}
+
 /** Volumes of a Pod on the node. */
 export interface PodVolumes {
   /** Makes or refreshes one volume; where containers mount it from. */
   mount(pod: Pod, payload: VolumePayload): Promise<string>;
-  /** Host path of a `subPath` in a mounted volume, made when missing; never outside the volume. */
-  subPath(pod: Pod, volumePath: string, subPath: string): Promise<string>;
+  /** Where a container mounts a part of a volume from. Made when missing; never outside the volume, whatever the Pod does to it. */
+  subPath(pod: Pod, path: string, use: SubPathUse): Promise<string>;
   unmountAll(podUid: string): Promise<void>;
 }
 

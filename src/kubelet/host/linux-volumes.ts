@@ -1,16 +1,16 @@
 /** Volumes as folders and mounts on a Linux machine. */
-import { execFile } from 'node:child_process';
 import type { Stats } from 'node:fs';
-import { chmod, chown, lstat, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
 import { writeAtomically } from './atomic-writer.ts';
-import type { PodVolumes } from './host.ts';
+import type { PodVolumes, SubPathUse } from './host.ts';
+import { isMountPoint, mountProgram, mountsBelow, unmount } from './mounts.ts';
+import { bindSubPath } from './sub-path.ts';
 
-const run = promisify(execFile);
+const subPathsFolder = 'volume-subpaths';
 
 type FilesPayload = Extract<VolumePayload, { kind: 'files' }>;
 type EmptyDirPayload = Extract<VolumePayload, { kind: 'emptyDir' }>;
@@ -30,6 +30,14 @@ export class LinuxVolumes implements PodVolumes {
       case 'hostPath':
         await prepareHostPath(payload);
         return payload.path;
+      case 'local':
+        if (!(await stat(payload.path)).isDirectory()) throw new Error(`path "${payload.path}" is not a directory`);
+        await ownByGroup(payload.path, payload);
+        return payload.path;
+      case 'block':
+        if (!(await stat(payload.path)).isBlockDevice())
+          throw new Error(`path "${payload.path}" is not a block device`);
+        return payload.path;
       case 'emptyDir':
         return this.#emptyDir(pod, payload);
       case 'files':
@@ -37,38 +45,38 @@ export class LinuxVolumes implements PodVolumes {
     }
   }
 
-  async subPath(_pod: Pod, volumePath: string, subPath: string): Promise<string> {
-    if (subPath.startsWith('/') || subPath.split('/').includes('..'))
-      throw new Error(`subPath "${subPath}" must be a relative path inside the volume`);
-    const root = await realpath(volumePath);
-    const path = join(root, subPath);
-    if (!(await lstat(path).catch(() => undefined)))
-      await mkdir(path, { recursive: true, mode: (await stat(root)).mode & 0o7777 });
-    // A link that the Pod itself made must not lead it out of its volume.
-    const resolved = await realpath(path);
-    if (resolved !== root && !resolved.startsWith(`${root}/`))
-      throw new Error(`subPath "${subPath}" is not within volume path`);
-    return resolved;
+  async subPath(pod: Pod, path: string, { volume, volumePath, container, index }: SubPathUse): Promise<string> {
+    const target = join(this.#podDirectory(pod), subPathsFolder, volume, container, String(index));
+    await bindSubPath(volumePath, path, target);
+    return target;
   }
 
   async unmountAll(podUid: string): Promise<void> {
     if (podUid === '') return;
-    const directory = join(this.#rootDirectory, 'pods', podUid, 'volumes');
-    for (const path of await mountsBelow(directory))
-      await run('umount', [path]).catch(() => run('umount', ['-l', path]));
-    await rm(directory, { recursive: true, force: true });
+    const podDirectory = join(this.#rootDirectory, 'pods', podUid);
+    // Parts of volumes first: they hold what they are parts of.
+    for (const folder of [subPathsFolder, 'volumes']) {
+      const directory = join(podDirectory, folder);
+      for (const path of await mountsBelow(directory)) await unmount(path);
+      await rm(directory, { recursive: true, force: true });
+    }
   }
 
   #path(pod: Pod, plugin: string, name: string): string {
-    return join(this.#rootDirectory, 'pods', pod.metadata.uid ?? '', 'volumes', `kubernetes.io~${plugin}`, name);
+    return join(this.#podDirectory(pod), 'volumes', `kubernetes.io~${plugin}`, name);
+  }
+
+  #podDirectory(pod: Pod): string {
+    return join(this.#rootDirectory, 'pods', pod.metadata.uid ?? '');
   }
 
   async #emptyDir(pod: Pod, payload: EmptyDirPayload): Promise<string> {
     const path = this.#path(pod, 'empty-dir', payload.name);
     const isNew = (await mkdir(path, { recursive: true, mode: 0o777 })) !== undefined;
-    const isMemory = payload.medium === 'Memory' || payload.medium.startsWith('HugePages');
-    if (isMemory && !(await mountsBelow(path)).includes(path)) await mountMemory(path, payload);
-    else if (!isNew) return path;
+    if (payload.medium !== 'disk' && !(await isMountPoint(path))) {
+      if (payload.medium === 'memory') await mountMemory(path, payload);
+      else await mountProgram('-t', 'hugetlbfs', '-o', `pagesize=${payload.pageBytes}`, 'nodev', path);
+    } else if (!isNew) return path;
     await chmod(path, 0o777);
     await ownByGroup(path, payload);
     return path;
@@ -78,7 +86,7 @@ export class LinuxVolumes implements PodVolumes {
     const path = this.#path(pod, payload.plugin, payload.name);
     await mkdir(path, { recursive: true, mode: 0o755 });
     const inMemory = payload.plugin !== 'configmap';
-    if (inMemory && !(await mountsBelow(path)).includes(path)) await mountMemory(path, {});
+    if (inMemory && !(await isMountPoint(path))) await mountMemory(path, {});
     await writeAtomically(path, payload.files, { fsGroup: payload.fsGroup, nowMs: this.#clock.now() });
     await chmod(path, 0o777 | 0o1000);
     if (payload.fsGroup !== undefined) {
@@ -91,30 +99,15 @@ export class LinuxVolumes implements PodVolumes {
 
 async function mountMemory(path: string, { sizeLimitBytes }: { sizeLimitBytes?: number | undefined }): Promise<void> {
   const options = ['mode=0777', ...(sizeLimitBytes ? [`size=${sizeLimitBytes}`] : [])].join(',');
-  await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);
+  await mountProgram('-t', 'tmpfs', '-o', options, 'tmpfs', path);
 }
 
-/** Deepest first. */
-async function mountsBelow(directory: string): Promise<string[]> {
-  const table = await readFile('/proc/self/mounts', 'utf8');
-  const paths = table
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[1] ?? '').replace(/\\([0-7]{3})/g, (_, octal: string) =>
-        String.fromCharCode(Number.parseInt(octal, 8)),
-      ),
-    );
-  return paths
-    .filter((path) => path === directory || path.startsWith(`${directory}/`))
-    .sort((a, b) => b.length - a.length);
-}
-
-async function ownByGroup(path: string, { fsGroup, fsGroupOnRootMismatch }: EmptyDirPayload): Promise<void> {
+async function ownByGroup(path: string, { fsGroup, fsGroupOnRootMismatch }: VolumePayload): Promise<void> {
   if (fsGroup === undefined) return;
-  const { gid, mode } = await stat(path);
+  const { uid, gid, mode } = await stat(path);
   if (fsGroupOnRootMismatch && gid === fsGroup && (mode & 0o2000) !== 0) return;
-  await chown(path, 0, fsGroup);
-  await chmod(path, 0o2777);
+  await chown(path, uid, fsGroup);
+  await chmod(path, mode | 0o2770);
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
     const child = join(entry.parentPath, entry.name);
     const info = await lstat(child);

@@ -71,7 +71,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
     readDirectory: async () => [],
     volumes: {
       mount: async (pod, { name }) => `/var/lib/kubelet/pods/${pod.metadata.uid}/volumes/${name}`,
-      subPath: async (_pod, volumePath, subPath) => `${volumePath}/${subPath}`,
+      subPath: async (_pod, path, { volumePath }) => `${volumePath}/${path}`,
       unmountAll: async () => {},
     },
     cgroups: noCgroups,

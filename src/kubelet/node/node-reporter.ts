@@ -19,6 +19,7 @@ import {
   type ContainerRuntime,
   type Image,
   RuntimeError,
+  type RuntimeHandler,
   type RuntimeStatus,
   type RuntimeVersion,
 } from '../runtime/runtime.ts';
@@ -89,6 +90,11 @@ export class NodeReporter {
     const network = this.#runtimeStatus?.conditions.find(({ type }) => type === 'NetworkReady');
     if (!this.#runtimeStatus) return undefined;
     return network?.status ? undefined : networkText(network);
+  }
+
+  /** Ways in which the runtime can run Pods, as it last told. */
+  get runtimeHandlers(): readonly RuntimeHandler[] {
+    return this.#runtimeStatus?.handlers ?? [];
   }
 
   get isReady(): boolean {
@@ -167,7 +173,7 @@ export class NodeReporter {
       configuration,
       facts: this.#facts,
       runtime: this.#version,
-      handlers: this.#runtimeStatus?.handlers ?? [],
+      handlers: this.runtimeHandlers,
       supplementalGroupsPolicy: this.#runtimeStatus?.supplementalGroupsPolicy ?? false,
       images: this.#images,
       hostname,

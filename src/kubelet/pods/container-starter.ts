@@ -7,12 +7,12 @@ import { containerStatus } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
-import { containerConfig, volumeMounts } from '../containers/container-config.ts';
+import { blockDevices, containerConfig, volumeMounts } from '../containers/container-config.ts';
 import { etcHosts, etcHostsOfHost } from '../containers/dns.ts';
 import { containerEnvironment } from '../containers/environment.ts';
 import { ImageError, type PresentImage } from '../images/image-puller.ts';
 import { podText } from '../probes/prober.ts';
-import type { EnvironmentVariable, Mount, SandboxConfig } from '../runtime/runtime.ts';
+import type { EnvironmentVariable, ImageSpec, Mount, SandboxConfig } from '../runtime/runtime.ts';
 import { containerHash } from './container-hash.ts';
 import { runHook } from './container-stopper.ts';
 import type { ContainerStart } from './pod-plan.ts';
@@ -42,6 +42,8 @@ export interface StartContext {
   readonly observed: RuntimePod;
   readonly sandboxId: string;
   readonly sandbox: SandboxConfig;
+  /** Of the Pod's RuntimeClass; empty: the default one. */
+  readonly runtimeHandler: string;
   readonly podIps: readonly string[];
   readonly volumePaths: ReadonlyMap<string, string>;
   readonly pullSecrets: readonly Secret[];
@@ -59,10 +61,11 @@ export async function startContainer(
   const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     services.event(pod, type, reason, message, spec.name);
   const image = await ensureImage(services, spec, context);
+  const images = await ensureImageVolumes(services, spec, context);
   const restartCount = nextRestartCount(spec, context);
   const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
     const environment = await environmentOf(services, spec, context);
-    const mounts = await mountsOf(services, spec, environment, context);
+    const mounts = await mountsOf(services, spec, environment, { ...context, images });
     await services.host.files.prepareContainer(pod, spec, restartCount);
     const { configuration } = services;
     return containerConfig(pod, spec, {
@@ -70,6 +73,7 @@ export async function startContainer(
       restartCount,
       environment,
       mounts,
+      devices: blockDevices(pod, spec, context.volumePaths),
       imageRef: image.ref,
       image: image.image,
       targetContainerId: targetOf(spec, context),
@@ -125,6 +129,26 @@ async function ensureImage(services: PodServices, spec: Container, context: Star
   }
 }
 
+/** Images that the container mounts as volumes, by the volumes' names. */
+async function ensureImageVolumes(
+  services: PodServices,
+  spec: Container,
+  context: StartContext,
+): Promise<ReadonlyMap<string, ImageSpec>> {
+  const images = new Map<string, ImageSpec>();
+  for (const { name, image } of context.pod.spec.volumes ?? []) {
+    if (!image || !spec.volumeMounts?.some((mount) => mount.name === name)) continue;
+    const { pullPolicy, reference = '' } = image;
+    const { ref } = await ensureImage(
+      services,
+      { name: spec.name, image: reference, imagePullPolicy: pullPolicy },
+      context,
+    );
+    images.set(name, { image: ref, userSpecifiedImage: reference, annotations: context.pod.metadata.annotations });
+  }
+  return images;
+}
+
 async function asStartError<T>(
   reason: string,
   signal: AbortSignal,
@@ -177,13 +201,16 @@ async function mountsOf(
   services: PodServices,
   spec: Container,
   environment: readonly EnvironmentVariable[],
-  context: StartContext,
+  context: StartContext & { readonly images: ReadonlyMap<string, ImageSpec> },
 ): Promise<Mount[]> {
-  const { pod, podIps, volumePaths } = context;
+  const { images, pod, podIps, volumePaths } = context;
   const { files, volumes } = services.host;
   const mounts = await volumeMounts(pod, spec, environment, {
     paths: volumePaths,
-    subPath: (volumePath, subPath) => volumes.subPath(pod, volumePath, subPath),
+    images,
+    recursiveReadonly: services.recursiveReadonly(context.runtimeHandler),
+    subPath: (volume, path, { volumePath, index }) =>
+      volumes.subPath(pod, path, { volume, volumePath, container: spec.name, index }),
   });
   const isMounted = (path: string) => mounts.some(({ containerPath }) => containerPath === path);
   if (!isMounted('/etc/hosts')) {

@@ -185,7 +185,7 @@ function terminated(container: RuntimeContainer, runtimeName: string): Container
 function resourcesOf(container: Container, runtime: RuntimeContainer): Partial<ContainerStatus> {
   const { requests, limits } = container.resources ?? {};
   const hasResources = Object.keys({ ...requests, ...limits }).length > 0;
-  const mounts = mountStatuses(container);
+  const mounts = mountStatuses(container, runtime);
   return {
     ...(requests && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
     ...(hasResources ? { resources: { ...(limits ? { limits } : {}), ...(requests ? { requests } : {}) } } : {}),
@@ -204,10 +204,12 @@ function resourcesOf(container: Container, runtime: RuntimeContainer): Partial<C
   };
 }
 
-function mountStatuses(container: Container): VolumeMountStatus[] {
+function mountStatuses(container: Container, runtime: RuntimeContainer): VolumeMountStatus[] {
+  const isRecursive = (path: string) =>
+    runtime.mounts.some(({ containerPath, recursiveReadonly }) => containerPath === path && recursiveReadonly);
   return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly }) => ({
     name,
     mountPath,
-    ...(readOnly ? { readOnly, recursiveReadOnly: 'Disabled' } : {}),
+    ...(readOnly ? { readOnly, recursiveReadOnly: isRecursive(mountPath) ? 'Enabled' : 'Disabled' } : {}),
   }));
 }

@@ -45,6 +45,7 @@ export async function executePlan(
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
   const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);
+  const { runtimeHandler } = current;
   let retryAfterMs: number | undefined;
   let didSomething = plan.createSandbox || plan.stop.length > 0;
   const secrets = plan.start.length > 0 ? await pullSecrets(services, pod) : [];
@@ -56,6 +57,7 @@ export async function executePlan(
         observed,
         sandboxId: current.id,
         sandbox,
+        runtimeHandler,
         podIps,
         volumePaths: volumes.paths,
         pullSecrets: secrets,
@@ -124,6 +126,7 @@ async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): 
 interface CurrentSandbox {
   readonly id: string;
   readonly ips: readonly string[];
+  readonly runtimeHandler: string;
 }
 
 function readySandboxOf(observed: RuntimePod): CurrentSandbox {
@@ -148,7 +151,7 @@ async function makeSandbox(
     const runtimeHandler = await handlerOf(services, pod, signal);
     const id = await runtime.runPodSandbox(config, { signal, runtimeHandler });
     const { ips } = await runtime.podSandboxStatus(id, { signal });
-    return { id, ips };
+    return { id, ips, runtimeHandler };
   } catch (error) {
     signal.throwIfAborted();
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);

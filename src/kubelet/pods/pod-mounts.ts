@@ -5,7 +5,7 @@ import { resolveVolume, VolumeError } from '../volumes/resolve.ts';
 import type { PodServices } from './pod-services.ts';
 
 export interface MountedVolumes {
-  /** By volume name. */
+  /** By volume name; images are not among them, for the runtime mounts those. */
   readonly paths: ReadonlyMap<string, string>;
   readonly renewAtMs: number | undefined;
 }
@@ -22,7 +22,7 @@ export async function mountVolumes(services: PodServices, pod: Pod): Promise<Mou
   };
   await Promise.all(
     (pod.spec.volumes ?? [])
-      .filter(({ name }) => used.has(name))
+      .filter(({ name, image }) => used.has(name) && !image)
       .map(async (volume) => {
         const resolved = await resolveVolume(pod, volume, situation, services.volumeSources);
         if (resolved.renewAtMs !== undefined) renewAtMs = Math.min(renewAtMs ?? resolved.renewAtMs, resolved.renewAtMs);
@@ -39,7 +39,11 @@ export async function mountVolumes(services: PodServices, pod: Pod): Promise<Mou
 function usedVolumes(pod: Pod): Set<string> {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const all = [...initContainers, ...containers, ...(ephemeralContainers as readonly Container[])];
-  return new Set(all.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return new Set(
+    all
+      .flatMap(({ volumeDevices = [], volumeMounts = [] }) => [...volumeMounts, ...volumeDevices])
+      .map(({ name }) => name),
+  );
 }
 
 /** Missing ones are told and left out: the image may be public. */

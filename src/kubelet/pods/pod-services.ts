@@ -42,6 +42,8 @@ export interface PodServices {
   servicesReady(): boolean;
   hostIps(): readonly string[];
   allocatable(): Readonly<Record<string, string>>;
+  /** Whether the runtime can make everything below a mount read-only as well. */
+  recursiveReadonly(runtimeHandler: string): boolean;
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */

@@ -182,6 +182,10 @@ export interface Mount {
   readonly selinuxRelabel?: boolean | undefined;
   readonly recursiveReadonly?: boolean | undefined;
   readonly propagation?: 'private' | 'hostToContainer' | 'bidirectional' | undefined;
+  /** Mounted instead of a path of the host, which is then empty. */
+  readonly image?: ImageSpec | undefined;
+  /** Part of that image. */
+  readonly imageSubPath?: string | undefined;
 }
 
 export interface Device {

@@ -15,8 +15,18 @@ export type VolumePayload = {
   readonly fsGroup?: number | undefined;
   readonly fsGroupOnRootMismatch?: boolean | undefined;
 } & (
-  | { readonly kind: 'emptyDir'; readonly medium: string; readonly sizeLimitBytes?: number | undefined }
+  | {
+      readonly kind: 'emptyDir';
+      /** `hugepages` are a file system of their own, with pages of `pageBytes`. */
+      readonly medium: 'disk' | 'memory' | 'hugepages';
+      readonly sizeLimitBytes?: number | undefined;
+      readonly pageBytes?: number | undefined;
+    }
   | { readonly kind: 'hostPath'; readonly path: string; readonly type: string }
+  /** A folder of this node that outlives the Pod. */
+  | { readonly kind: 'local'; readonly path: string }
+  /** A disk that containers get whole, as a device. */
+  | { readonly kind: 'block'; readonly path: string }
   | {
       readonly kind: 'files';
       readonly plugin: 'configmap' | 'secret' | 'downward-api' | 'projected';

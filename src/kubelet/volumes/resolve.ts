@@ -3,21 +3,20 @@
  * modes. What may be missing (`optional`) is left out; what may not throws, in upstream's words.
  */
 
-import { amountOf } from '../../api/core/v1/pod-resources.ts';
+import { amountOf, podLimits } from '../../api/core/v1/pod-resources.ts';
 import type {
   ConfigMap,
   DownwardAPIVolumeFile,
   KeyToPath,
-  PersistentVolume,
   Pod,
   Secret,
   Volume,
   VolumeProjection,
 } from '../../api/gen/core-v1.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import type { Client } from '../../client/client.ts';
 import { fieldValue, type PodSituation, resourceValue } from '../pods/downward.ts';
+import { boundVolume, ClaimError } from './claims.ts';
 import type { PayloadFile, VolumePayload } from './payload.ts';
 import type { ReferencedObjects } from './referenced-objects.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
@@ -53,7 +52,7 @@ export async function resolveVolume(
   try {
     return await new VolumeResolver(pod, situation, sources).resolve(volume);
   } catch (error) {
-    throw error instanceof VolumeError
+    throw error instanceof VolumeError || error instanceof ClaimError
       ? error
       : new VolumeError(volume.name, error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -77,15 +76,10 @@ class VolumeResolver {
   }
 
   async #payload(volume: Volume): Promise<VolumePayload> {
-    const security = this.#pod.spec.securityContext;
-    const common = {
-      name: volume.name,
-      fsGroup: security?.fsGroup,
-      fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
-    };
+    const common = this.#ownership(volume.name);
     if (volume.hostPath)
       return { name: volume.name, kind: 'hostPath', path: volume.hostPath.path, type: volume.hostPath.type ?? '' };
-    if (volume.persistentVolumeClaim) return this.#claim(volume.name, volume.persistentVolumeClaim.claimName);
+    if (volume.persistentVolumeClaim || volume.ephemeral) return this.#claim(volume);
     if (volume.configMap) {
       const { name = '', items, optional, defaultMode: mode = defaultMode } = volume.configMap;
       return {
@@ -117,30 +111,46 @@ class VolumeResolver {
     if (
       volume.emptyDir ||
       !Object.keys(volume).some((key) => key !== 'name' && volume[key as keyof Volume] !== undefined)
-    ) {
-      const limit = volume.emptyDir?.sizeLimit;
-      return {
-        ...common,
-        kind: 'emptyDir',
-        medium: volume.emptyDir?.medium ?? '',
-        sizeLimitBytes: limit ? amountOf('memory', limit) : undefined,
-      };
-    }
+    )
+      return this.#emptyDir(volume);
     throw new VolumeError(volume.name, 'no volume plugin matched');
   }
 
-  /** A bound claim on a directory of this node. */
-  async #claim(name: string, claimName: string): Promise<VolumePayload> {
-    const { client } = this.#sources;
-    const namespace = this.#pod.metadata.namespace;
-    const claim = await client.get(persistentVolumeClaims, { namespace, name: claimName });
-    const volumeName = claim.spec.volumeName;
-    if (!volumeName || claim.status?.phase !== 'Bound')
-      throw new VolumeError(name, `PVC ${namespace}/${claimName} is not bound`);
-    const volume: PersistentVolume = await client.get(persistentVolumes, { name: volumeName });
-    const path = volume.spec.local?.path ?? volume.spec.hostPath?.path;
-    if (!path) throw new VolumeError(name, `no volume plugin matched for persistent volume ${volumeName}`);
-    return { name, kind: 'hostPath', path, type: volume.spec.hostPath?.type ?? 'Directory' };
+  /** What is bound to a claim and lies on this node. */
+  async #claim(volume: Volume): Promise<VolumePayload> {
+    const { metadata, spec } = await boundVolume(this.#sources.client, this.#pod, volume);
+    const { name } = volume;
+    if (spec.hostPath) return { name, kind: 'hostPath', path: spec.hostPath.path, type: spec.hostPath.type ?? '' };
+    if (!spec.local) throw new VolumeError(name, `no volume plugin matched for persistent volume ${metadata.name}`);
+    const { path } = spec.local;
+    if (spec.volumeMode === 'Block') return { name, kind: 'block', path };
+    const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
+    return isReadOnly ? { name, kind: 'local', path } : { ...this.#ownership(name), kind: 'local', path };
+  }
+
+  #ownership(name: string) {
+    const { fsGroup, fsGroupChangePolicy } = this.#pod.spec.securityContext ?? {};
+    return { name, fsGroup, fsGroupOnRootMismatch: fsGroupChangePolicy === 'OnRootMismatch' };
+  }
+
+  #emptyDir(volume: Volume): VolumePayload {
+    const common = this.#ownership(volume.name);
+    const { medium = '', sizeLimit } = volume.emptyDir ?? {};
+    const sizeLimitBytes = sizeLimit ? amountOf('memory', sizeLimit) : undefined;
+    if (medium === 'Memory')
+      return { ...common, kind: 'emptyDir', medium: 'memory', sizeLimitBytes: this.#memorySize(sizeLimitBytes) };
+    if (medium.startsWith('HugePages'))
+      return { ...common, kind: 'emptyDir', medium: 'hugepages', pageBytes: hugepageBytes(this.#pod, medium) };
+    return { ...common, kind: 'emptyDir', medium: 'disk', sizeLimitBytes };
+  }
+
+  /** Memory that a volume may take: what it asks for, but no more than its Pod may have, nor the node. */
+  #memorySize(wanted: number | undefined): number | undefined {
+    const { memory } = this.#situation.allocatable;
+    const limits = memoryLimit(this.#pod);
+    const ceilings = [memory === undefined ? 0 : amountOf('memory', memory), limits ?? 0, wanted ?? 0];
+    const given = ceilings.filter((bytes) => bytes > 0);
+    return given.length === 0 ? undefined : Math.min(...given);
   }
 
   async #projection(source: VolumeProjection, mode: number): Promise<readonly PayloadFile[]> {
@@ -243,4 +253,27 @@ function commonUser(pod: Pod): number | undefined {
     all.map((container) => container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser),
   );
   return users.size === 1 ? [...users][0] : undefined;
+}
+
+/** Of the Pod as a whole; undefined where a container of it has none. */
+function memoryLimit(pod: Pod): number | undefined {
+  const isBounded =
+    pod.spec.resources?.limits?.memory !== undefined ||
+    pod.spec.containers.every(({ resources }) => resources?.limits?.memory !== undefined);
+  return isBounded ? podLimits(pod).memory : undefined;
+}
+
+/** As the medium says, `HugePages-2Mi`; without a size the one that the Pod's containers ask for. */
+function hugepageBytes(pod: Pod, medium: string): number {
+  const prefix = 'hugepages-';
+  const sized = /^HugePages-(.+)$/.exec(medium)?.[1];
+  if (sized) return amountOf('memory', sized);
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const asked = all.flatMap(({ resources }) => Object.keys({ ...resources?.requests, ...resources?.limits }));
+  const sizes = new Set(asked.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length)));
+  if (sizes.size > 1) throw new Error(`medium: ${medium} can't be used if container requests multiple huge page sizes`);
+  const [only] = sizes;
+  if (only === undefined)
+    throw new Error(`medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`);
+  return amountOf('memory', only);
 }

@@ -133,7 +133,8 @@ function scoreBy(
   let domains: readonly {
     readonly constraint: Constraint;
     readonly weight: number;
-    readonly counts: Map<string, number>;
+    /** By domain; for hostnames by node. */
+    readonly counts: ReadonlyMap<string, number>;
   }[] = [];
   return {
     prepareScores(feasible) {
@@ -143,21 +144,11 @@ function scoreBy(
           ignored.add(node.name);
       const taking = feasible.filter((node) => !ignored.has(node.name));
       domains = constraints.map((constraint) => {
-        const counts = new Map<string, number>();
-        if (constraint.topologyKey !== hostname) {
-          for (const node of taking) {
-            const domain = node.label(constraint.topologyKey);
-            if (domain !== undefined) counts.set(domain, 0);
-          }
-          for (const node of state.nodes) {
-            const domain = node.label(constraint.topologyKey);
-            const before = domain === undefined ? undefined : counts.get(domain);
-            if (domain === undefined || before === undefined || !constraint.counts(node)) continue;
-            counts.set(domain, before + matchingPods(node, constraint.selector, namespace));
-          }
-        }
-        const size = constraint.topologyKey === hostname ? taking.length : counts.size;
-        return { constraint, counts, weight: Math.log(size + 2) };
+        const onNodes = state.matchingByNode(constraint.selector, namespace);
+        if (constraint.topologyKey === hostname)
+          return { constraint, counts: onNodes, weight: Math.log(taking.length + 2) };
+        const counts = countByDomain(constraint, { taking, onNodes, state });
+        return { constraint, counts, weight: Math.log(counts.size + 2) };
       });
       return true;
     },
@@ -167,10 +158,7 @@ function scoreBy(
       for (const { constraint, weight, counts } of domains) {
         const domain = node.label(constraint.topologyKey);
         if (domain === undefined) continue;
-        const count =
-          constraint.topologyKey === hostname
-            ? matchingPods(node, constraint.selector, namespace)
-            : (counts.get(domain) ?? 0);
+        const count = counts.get(constraint.topologyKey === hostname ? node.name : domain) ?? 0;
         score += count * weight + constraint.maxSkew - 1;
       }
       return Math.round(score);
@@ -189,4 +177,32 @@ function scoreBy(
       }
     },
   };
+}
+
+/** Of the domains that the nodes in question are in: how many matching Pods are there, on whichever node. */
+function countByDomain(
+  constraint: Constraint,
+  {
+    taking,
+    onNodes,
+    state,
+  }: {
+    readonly taking: readonly NodeInfo[];
+    readonly onNodes: ReadonlyMap<string, number>;
+    readonly state: ClusterState;
+  },
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of taking) {
+    const domain = node.label(constraint.topologyKey);
+    if (domain !== undefined) counts.set(domain, 0);
+  }
+  for (const [name, count] of onNodes) {
+    const node = state.node(name);
+    const domain = node?.label(constraint.topologyKey);
+    const before = domain === undefined ? undefined : counts.get(domain);
+    if (node && domain !== undefined && before !== undefined && constraint.counts(node))
+      counts.set(domain, before + count);
+  }
+  return counts;
 }

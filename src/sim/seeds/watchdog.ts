@@ -12,6 +12,7 @@ import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { isConditionTrue } from '../../apimachinery/conditions.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../apimachinery/meta.ts';
+import { timeOr } from '../../apimachinery/time.ts';
 import type { Change } from '../history.ts';
 import type { Simulation } from '../simulation.ts';
 import { longestHoldMs } from './adversary.ts';
@@ -19,7 +20,7 @@ import { longestHoldMs } from './adversary.ts';
 /** How long a component may act on what was true before. */
 const memoryMs = 4 * longestHoldMs;
 const evictionEveryMs = 10_000;
-/** Between a timer and the write it causes messages take their time, and conflicts are tried again. */
+/** A taint tells its time in whole seconds, and conflicts are tried again. */
 const evictionToleranceMs = 3000;
 /** For faults to be overcome. */
 const recoveryMs = 120_000;
@@ -146,15 +147,18 @@ export class Watchdog {
     const isReady = (one: Node | undefined) => isConditionTrue(one?.status?.conditions, 'Ready');
     if (isReady(before) && !isReady(node) && atMs >= this.#calmSinceMs + recoveryMs)
       this.#report(atMs, `node ${node.metadata.name} is taken for sick and is not`);
-    const tainted = (one: Node | undefined) =>
-      one?.spec?.taints?.some(({ key, effect }) => effect === 'NoExecute' && noExecute.includes(key)) ?? false;
-    if (!tainted(node) || tainted(before)) return;
+    const taintOf = (one: Node | undefined) =>
+      one?.spec?.taints?.find(({ key, effect }) => effect === 'NoExecute' && noExecute.includes(key));
+    const taint = taintOf(node);
+    if (!taint || taintOf(before)) return;
+    // When it was decided: the message may have been held up since.
+    const decidedMs = timeOr(taint.timeAdded, atMs);
     const zone = node.metadata.labels?.['topology.kubernetes.io/zone'] ?? '';
     const life = this.#cluster.component('kube-controller-manager').incarnations;
     const last = this.#evictions.get(zone);
-    this.#evictions.set(zone, { atMs, life });
+    this.#evictions.set(zone, { atMs: decidedMs, life });
     if (last?.life !== life || this.#lost('/nodes/', atMs) > 0) return;
-    const gapMs = atMs - last.atMs;
+    const gapMs = Math.abs(decidedMs - last.atMs);
     if (gapMs < evictionEveryMs - evictionToleranceMs)
       this.#report(atMs, `two nodes of zone ${zone} are emptied within ${(gapMs / 1000).toFixed(1)} s`);
   }

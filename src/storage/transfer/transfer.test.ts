@@ -1,5 +1,7 @@
 /** Snapshots, restores and copies of stores in folders: what comes out is what went in, or it is said what is wrong. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -116,6 +118,35 @@ test('a snapshot of a store that is being written to is one moment of it', async
   }
   stop = true;
   await writing;
+});
+
+test('a process that dies while it takes a snapshot does not let the file grow for ever', async (t) => {
+  const folder = freshFolder(t);
+  const store = await open(join(folder, 'a'));
+  t.after(() => store.close());
+  const round = async () => {
+    for (let i = 0; i < 5; i++) {
+      await Promise.all(
+        Array.from({ length: 100 }, (_, key) => store.put(`/registry/${key}`, Buffer.alloc(2000, 'v'))),
+      );
+      await store.compact(store.revision);
+      while (store.history!.kept().bytes > 0) await settle(1);
+    }
+    return store.size();
+  };
+  await round();
+  const source = JSON.stringify(new URL('./lmdb-source.ts', import.meta.url).href);
+  const program = `await (await import(${source})).lmdbSource(process.argv[1]); console.log('open'); setInterval(() => {}, 1000);`;
+  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+  const reader = spawn(process.execPath, [...flags, join(folder, 'a')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => reader.kill('SIGKILL'));
+  await once(reader.stdout, 'data');
+  const pinned = await round();
+  reader.kill('SIGKILL');
+  await once(reader, 'exit');
+  const sizes: number[] = [];
+  for (let i = 0; i < 6; i++) sizes.push(await round());
+  assert.ok(sizes.at(-1)! <= pinned * 1.5, `${pinned} bytes while it was open, then ${sizes}`);
 });
 
 test('a snapshot whose bytes were changed, cut off or added to is not whole, wherever it happened', async (t) => {

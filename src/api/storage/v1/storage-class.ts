@@ -1,6 +1,7 @@
 /** StorageClasses: how volumes are made for those who ask. */
 import { duplicate, type FieldError, type FieldPath, path, required } from '../../../apimachinery/field-error.ts';
 import { ageColumn, nameColumn, text } from '../../columns.ts';
+import { defaultStorageClassAnnotations } from '../../default-class.ts';
 import { fillAbsent } from '../../defaulting.ts';
 import type { TopologySelectorTerm } from '../../gen/core-v1.ts';
 import { type StorageClass, storageClasses } from '../../gen/storage-v1.ts';
@@ -8,10 +9,6 @@ import type { KindBehaviour } from '../../kind.ts';
 import { validateEnum, validateImmutable, validateQualifiedName, validateUnique } from '../../validation.ts';
 import { validateDriver, validateParameters } from './parameters-validation.ts';
 
-const defaultAnnotations = [
-  'storageclass.kubernetes.io/is-default-class',
-  'storageclass.beta.kubernetes.io/is-default-class',
-];
 const immutable = ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const;
 
 export const storageClassBehaviour: KindBehaviour<StorageClass> = {
@@ -47,7 +44,7 @@ export const storageClassBehaviour: KindBehaviour<StorageClass> = {
 };
 
 export function isDefaultClass({ metadata }: { readonly metadata: StorageClass['metadata'] }): boolean {
-  return defaultAnnotations.some((key) => metadata.annotations?.[key] === 'true');
+  return defaultStorageClassAnnotations.some((key) => metadata.annotations?.[key] === 'true');
 }
 
 function nameText(object: { readonly metadata: StorageClass['metadata'] }): string {

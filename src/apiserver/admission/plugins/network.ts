@@ -1,9 +1,9 @@
 /** DefaultIngressClass fills in the class of an Ingress; DenyServiceExternalIPs (off by default) refuses new external addresses. */
+import { newestDefault } from '../../../api/default-class.ts';
 import type { Service } from '../../../api/gen/core-v1.ts';
 import { type Ingress, ingressClasses } from '../../../api/gen/networking-v1.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import type { AdmissionPlugin } from '../admission.ts';
-import { newestDefault } from '../default-class.ts';
 import { handling, type PluginContext, whenReady } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
 

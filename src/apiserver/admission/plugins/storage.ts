@@ -2,12 +2,12 @@
  * What claims and volumes get and may: a default storage class, a finalizer that keeps them while in use, and growth only where the
  * class allows it.
  */
+import { defaultStorageClassAnnotations, newestDefault } from '../../../api/default-class.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import { storageClasses } from '../../../api/gen/storage-v1.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { parseQuantity } from '../../../apimachinery/quantity.ts';
 import type { AdmissionPlugin } from '../admission.ts';
-import { newestDefault } from '../default-class.ts';
 import { handling, type PluginContext, whenReady } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
 
@@ -25,10 +25,7 @@ export function defaultStorageClass(context: PluginContext): AdmissionPlugin {
       if (storageClassName !== undefined && storageClassName !== null) return;
       if (claim.metadata.annotations?.[oldClassAnnotation] !== undefined) return;
       await whenReady(context, informer, attributes);
-      const name = newestDefault(informer.list(), [
-        'storageclass.kubernetes.io/is-default-class',
-        'storageclass.beta.kubernetes.io/is-default-class',
-      ])?.metadata.name;
+      const name = newestDefault(informer.list(), defaultStorageClassAnnotations)?.metadata.name;
       if (name) claim.spec.storageClassName = name;
     },
   };

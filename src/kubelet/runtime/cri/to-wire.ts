@@ -104,6 +104,8 @@ function mount(from: Mount): Outgoing<wire.Mount> {
     selinuxRelabel: from.selinuxRelabel,
     recursiveReadOnly: from.recursiveReadonly,
     propagation: propagations[from.propagation ?? 'private'],
+    image: from.image && imageSpec(from.image),
+    imageSubPath: from.imageSubPath,
   };
 }
 

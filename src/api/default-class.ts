@@ -1,5 +1,11 @@
 /** Of several classes marked as the default, the newest is taken, and of equally new ones the first by name. */
-import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { KubeObject } from '../apimachinery/meta.ts';
+
+/** By which a StorageClass says that it is the default. */
+export const defaultStorageClassAnnotations = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 
 export function newestDefault<T extends KubeObject>(
   classes: readonly T[],

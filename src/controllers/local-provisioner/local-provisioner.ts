@@ -1,0 +1,98 @@
+/**
+ * The provisioner of a node: gives claims of class `coracle.io/local` a folder of the machine, once a Pod that uses them is to run there,
+ * and takes it back when the claim is gone, unless its class retains it. The folder is there before the volume is, and goes before it.
+ */
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
+import { storageClasses } from '../../api/gen/storage-v1.ts';
+import { isAlreadyExists, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
+import { withKind } from '../shared/events.ts';
+import { folderToRemove, isAsked, provisionerName, refusal, volumeFor, volumeName } from './plan.ts';
+
+export interface LocalProvisionerOptions {
+  readonly nodeName: string;
+  /** Absolute; of this node's volumes alone. */
+  readonly root: string;
+  readonly folders: {
+    /** Makes it, and those above it; writable for every user of a container. */
+    make(path: string): Promise<void>;
+    /** With all that is in it; nothing is there: nothing to do. */
+    remove(path: string): Promise<void>;
+  };
+}
+
+const byVolume = 'volume/';
+const byClaim = 'claim/';
+
+/** Runs until the context's signal is aborted. */
+export async function runLocalProvisioner(context: ComponentContext, options: LocalProvisionerOptions): Promise<void> {
+  const { client, informers } = context;
+  const { nodeName, folders } = options;
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+  const classes = informers.of(storageClasses);
+  const events = context.eventRecorder(provisionerName, nodeName);
+
+  async function provision(claim: PersistentVolumeClaim): Promise<ReconcileResult | undefined> {
+    const about = withKind(persistentVolumeClaims, claim);
+    const name = volumeName(claim);
+    const storageClass = classes.get(claim.spec?.storageClassName ?? '');
+    if (volumes.get(name) || !storageClass) return undefined;
+    const why = refusal(claim);
+    if (why) {
+      const message = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}: ${why}`;
+      events.record(about, 'Warning', 'ProvisioningFailed', message);
+      return { causes: [{ reason: 'ProvisioningFailed', message: why }] };
+    }
+    const { namespace } = claim.metadata;
+    const asked = `External provisioner is provisioning volume for claim ${JSON.stringify(`${namespace}/${claim.metadata.name}`)}`;
+    events.record(about, 'Normal', 'Provisioning', asked);
+    const volume = volumeFor(claim, storageClass, options);
+    try {
+      await folders.make(volume.spec!.local!.path);
+      await client.create(persistentVolumes, volume);
+    } catch (error) {
+      if (isAlreadyExists(error)) return undefined;
+      const message = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}: ${messageOf(error)}`;
+      events.record(about, 'Warning', 'ProvisioningFailed', message);
+      throw error;
+    }
+    events.record(about, 'Normal', 'ProvisioningSucceeded', `Successfully provisioned volume ${name}`);
+    return undefined;
+  }
+
+  async function takeBack(name: string): Promise<void> {
+    const volume = volumes.get(name);
+    const folder = volume && folderToRemove(volume, options);
+    if (!folder) return;
+    try {
+      await folders.remove(folder);
+      await client.delete(persistentVolumes, { name }, { preconditions: { uid: volume.metadata.uid } });
+    } catch (error) {
+      if (isNotFound(error)) return;
+      events.record(withKind(persistentVolumes, volume), 'Warning', 'VolumeFailedDelete', messageOf(error));
+      throw error;
+    }
+  }
+
+  const controller = createController(context, {
+    name: 'local-provisioner',
+    workers: 2,
+    async reconcile(key) {
+      if (key.startsWith(byVolume)) return takeBack(key.slice(byVolume.length));
+      const claim = claims.get(key.slice(byClaim.length));
+      return claim && isAsked(claim, nodeName) ? provision(claim) : undefined;
+    },
+  });
+  const keyOfClaim = ({ metadata }: PersistentVolumeClaim) => `${byClaim}${metadata.namespace}/${metadata.name}`;
+  controller.watchMapped(claims, (claim) => (isAsked(claim, nodeName) ? [keyOfClaim(claim)] : []));
+  controller.watchMapped(volumes, ({ metadata }) => [`${byVolume}${metadata.name}`]);
+  controller.watchMapped(classes, () =>
+    claims
+      .list()
+      .filter((claim) => isAsked(claim, nodeName))
+      .map(keyOfClaim),
+  );
+  await controller.run();
+}
