@@ -142,6 +142,27 @@ describe('a node with systemd and cgroup v2', { skip: missing ?? false, timeout:
     assert.ok(whole.cpu.psi.some.total > 0);
   });
 
+  it('evicts the Pod that takes the memory, and shows its pressure', async () => {
+    const available = (await summary()).node.memory.availableBytes;
+    await node.configure({ ...settings, evictionHard: { 'memory.available': String(available - 200 * mebi) } });
+    await node.whenReady();
+    const memory = { name: 'memory', emptyDir: { medium: 'Memory' } };
+    const takes = container('dd if=/dev/zero of=/memory/all bs=1M count=400 2>/dev/null; sleep 600', {
+      volumeMounts: [{ name: 'memory', mountPath: '/memory' }],
+    });
+    await node.create('taker', { containers: [takes], volumes: [memory] });
+    const { reason, message } = (await node.phase('taker', 'Failed')).status ?? {};
+    assert.equal(reason, 'Evicted');
+    assert.match(
+      message ?? '',
+      /^The node was low on resource: memory\. Threshold quantity: \d+\w*, available: \d+\w*\. Container main was using \d+\w*, request is 0, has larger consumption of memory\. $/,
+    );
+    await until('the node shows its pressure', async () => (await node.condition('MemoryPressure'))?.status === 'True');
+    await node.configure(settings);
+    await node.whenReady();
+    await node.remove('taker');
+  });
+
   it('delays a shutdown, ends Pods in two phases and really goes off; what it wrote is there when it boots again', async () => {
     assert.match(await node.guest.run('cat /etc/systemd/logind.conf.d/99-kubelet.conf'), /InhibitDelayMaxSec=80\n/);
     assert.match(
