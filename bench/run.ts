@@ -23,6 +23,7 @@ export const programs = [
   'hostile-clients',
   'flow-control',
   'custom-resources',
+  'garbage-collection',
 ] as const;
 
 type Measured = Figure & { readonly reached?: boolean };

@@ -7,7 +7,7 @@ import { formatTime, parseTime } from '../apimachinery/time.ts';
 import type { Store } from '../storage/store.ts';
 import type { Handler } from './request.ts';
 
-type HistoryStore = Pick<Store<unknown>, 'revision' | 'compactedRevision' | 'history' | 'size'>;
+type HistoryStore = Pick<Store<unknown>, 'revision' | 'currentRevision' | 'compactedRevision' | 'history' | 'size'>;
 
 export function historyHandler(store: HistoryStore): Handler {
   return async ({ query }) => {
@@ -16,7 +16,7 @@ export function historyHandler(store: HistoryStore): Handler {
     const body = {
       kind: 'StoreHistory',
       apiVersion: 'coracle/v1',
-      revision: String(store.revision),
+      revision: String((await store.currentRevision?.()) ?? store.revision),
       oldestRevision: String(Math.max(1, store.compactedRevision)),
       ...(kept?.sinceMs === undefined ? {} : { oldestTime: formatTime(kept.sinceMs) }),
       ...(kept ? { changes: kept.changes, bytes: kept.bytes } : {}),

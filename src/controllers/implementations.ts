@@ -145,6 +145,9 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   plain('ephemeral-volume-controller', 'ephemeral-volume-controller', () =>
     import('./ephemeral-volume/ephemeral-volume-controller.ts').then((module) => module.runEphemeralVolumeController),
   ),
+  plain('resourceclaim-controller', 'resource-claim-controller', () =>
+    import('./resourceclaim/resourceclaim-controller.ts').then((module) => module.runResourceClaimController),
+  ),
   plain('persistentvolume-protection-controller', 'pv-protection-controller', () =>
     import('./persistentvolume-protection/persistentvolume-protection-controller.ts').then(
       (module) => module.runPersistentVolumeProtectionController,

@@ -79,6 +79,7 @@ const workerFlags: Readonly<Record<string, string>> = {
   'namespace-controller': 'concurrent-namespace-syncs',
   'replicaset-controller': 'concurrent-replicaset-syncs',
   'replicationcontroller-controller': 'concurrent_rc_syncs',
+  'resourceclaim-controller': 'concurrent-resourceclaim-syncs',
   'resourcequota-controller': 'concurrent-resource-quota-syncs',
   'serviceaccount-token-controller': 'concurrent-serviceaccount-token-syncs',
   'statefulset-controller': 'concurrent-statefulset-syncs',

@@ -29,8 +29,9 @@ export async function keyHistory<V>(store: SourceStore<V>, key: string, limit: n
   const range = { start: key, end: `${key}\0` };
   for (let since = Math.max(1, store.compactedRevision); ; ) {
     try {
-      const { entries } = await store.range({ ...range, revision: since, limit: 1 });
+      // First, for a watch that comes too late is told by etcd from where on it may begin, and a read is not.
       const { events, skipped } = await changesAfter(store, { ...range, afterRevision: since }, limit);
+      const { entries } = await store.range({ ...range, revision: since, limit: 1 });
       return { sinceRevision: since, base: entries[0], events, skipped };
     } catch (error) {
       // Somebody has compacted it meanwhile, or another server long ago.

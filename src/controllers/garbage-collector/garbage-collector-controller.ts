@@ -128,6 +128,7 @@ class GarbageCollector {
     const uid = object.metadata.uid ?? '';
     const node = this.#graph.get(uid);
     if (node && node.dependents.size > 0) this.#absent.add(node.identity);
+    if (node?.deletingDependents) this.#explain(node, []);
     this.#suspect(this.#graph.remove(uid));
   }
 

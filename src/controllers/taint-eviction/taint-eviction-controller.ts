@@ -120,6 +120,6 @@ function follow(
         equalOnWire(pod.spec.tolerations, previous.spec.tolerations);
       if (!same) wakePod(pod);
     },
-    deleted: (pod) => void schedules.delete(keyOf(pod)),
+    deleted: wakePod,
   });
 }

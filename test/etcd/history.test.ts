@@ -1,0 +1,70 @@
+/** The past over a real etcd, which knows revisions and no times, and which others compact. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { configMaps } from '../../src/api/gen/core-v1.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { bufferCodec } from '../../src/storage/codec.ts';
+import { openEtcdStore } from '../../src/storage/etcd/index.ts';
+import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type OpenCluster, openCluster } from '../api/cluster.ts';
+
+interface Told {
+  readonly earlierForgotten: boolean;
+  readonly items: readonly { readonly type: string; readonly object: { readonly data: Record<string, string> } }[];
+}
+
+const namespace = 'default';
+
+describe('the past of objects in etcd', { skip: etcdMissing() }, () => {
+  let etcd: Etcd;
+  let cluster: OpenCluster;
+  before(async () => {
+    etcd = await startEtcd();
+    cluster = await openCluster({ endpoints: etcd.endpoints });
+    await cluster.controlPlane.admin.create(configMaps, { metadata: { name: 'a', namespace }, data: { n: '0' } });
+    for (let n = 1; n <= 3; n++) await change(n);
+  });
+  after(async () => {
+    await cluster.close();
+    await etcd.stop();
+  });
+
+  const change = (n: number) =>
+    cluster.controlPlane.admin.patch(
+      configMaps,
+      { namespace, name: 'a' },
+      { type: 'merge', body: { data: { n: `${n}` } } },
+    );
+  const told = async () => {
+    const path = '/api/v1/namespaces/default/configmaps/a/history';
+    const { items, earlierForgotten } = (await cluster.controlPlane.admin.raw({ method: 'GET', path })) as Told;
+    return { values: items.map(({ type, object }) => `${type} ${object.data.n}`), earlierForgotten };
+  };
+
+  test('is told whole while etcd has it', async () => {
+    const values = ['ADDED 0', 'MODIFIED 1', 'MODIFIED 2', 'MODIFIED 3'];
+    assert.deepEqual(await told(), { values, earlierForgotten: false });
+  });
+
+  test('begins where somebody else has compacted it, without asking for each revision', async () => {
+    const other = await openEtcdStore({ endpoints: etcd.endpoints, codec: bufferCodec, clock: systemClock });
+    for (let i = 0; i < 300; i++) await other.put('/another/program', Buffer.from(`${i}`));
+    await other.compact(await other.currentRevision());
+    await other.close();
+    await change(4);
+    const expected = { values: ['MODIFIED 3', 'MODIFIED 4'], earlierForgotten: true };
+    assert.deepEqual(await told(), expected);
+    // The object's own last change lies behind the store's.
+    await cluster.controlPlane.admin.create(configMaps, { metadata: { name: 'b', namespace } });
+    assert.deepEqual(await told(), expected);
+  });
+
+  test('is not known by time', async () => {
+    const query = new Map([['at', new Date(systemClock.now()).toISOString()]]);
+    const asking = cluster.controlPlane.admin.raw({ method: 'GET', path: '/coracle/v1/history', query });
+    await assert.rejects(asking, {
+      code: 400,
+      message: /does not know when something was written: ask for a revision/,
+    });
+  });
+});
