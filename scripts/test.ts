@@ -29,6 +29,8 @@ const suites: readonly Suite[] = [
     budgetMinutes: 3,
     env: { CORACLE_TEST_STORE: 'etcd' },
   },
+  // Kills, freezes, partitions, full disks and power cuts, with another seed every day.
+  { name: 'faults', files: ['test/faults/*.test.ts'], budgetMinutes: 6 },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
   { name: 'node', files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.

@@ -212,6 +212,71 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     assert.equal(existsSync(group), false, 'the group is removed with the Pod');
   });
 
+  it('gives a running container more and less of processor and memory, but takes no memory that is in use', async () => {
+    const asking = (cpu: string, memory: string) => ({
+      ...forever('head -c 24000000 /dev/zero >/dev/shm/x'),
+      resources: { requests: { cpu, memory }, limits: { cpu, memory } },
+    });
+    const resize = async (cpu: string, memory: string) => {
+      const current = (await pod('resized'))!;
+      const generation = (current.metadata.generation ?? 1) + 1;
+      const spec = { ...current.spec, containers: [asking(cpu, memory)] };
+      await client.update(pods, { ...current, metadata: { ...current.metadata, generation }, spec });
+    };
+    const condition = async (type: string) =>
+      (await pod('resized'))?.status?.conditions?.find((one) => one.type === type);
+    const runsWith = async (cpu: string, memory: string) =>
+      until(
+        async () => {
+          const { limits } = (await status('resized'))?.resources ?? {};
+          return limits?.cpu === cpu && limits.memory === memory && !(await condition('PodResizeInProgress'));
+        },
+        async () => JSON.stringify([await pod('resized'), harness.lines.slice(-5)]),
+      );
+    await create('resized', { containers: [asking('100m', '64Mi')] }, { generation: 1 });
+    await phase('resized', 'Running');
+    const id = kubelet.runningContainer('default', 'resized', 'main')!;
+    const uid = (await pod('resized'))!.metadata.uid!;
+    const limitsOf = () => {
+      const of = (controller: string, file: string) =>
+        ['', id].map((child) => {
+          const path = join(
+            '/sys/fs/cgroup',
+            controller,
+            configuration.cgroupRoot,
+            'kubepods',
+            `pod${uid}`,
+            child,
+            file,
+          );
+          return existsSync(path) ? Number(readFileSync(path, 'utf8')) : undefined;
+        });
+      return { memory: of('memory', 'memory.limit_in_bytes'), quota: of('cpu', 'cpu.cfs_quota_us') };
+    };
+    const isV1 = limitsOf().memory[0] !== undefined;
+    const mebibyte = 1024 ** 2;
+    await resize('200m', '128Mi');
+    await runsWith('200m', '128Mi');
+    if (isV1) assert.deepEqual(limitsOf(), { memory: [128 * mebibyte, 128 * mebibyte], quota: [20_000, 20_000] });
+    await exec('resized', 'while [ $(stat -c %s /dev/shm/x) -lt 24000000 ]; do sleep 0.1; done');
+    await resize('100m', '8Mi');
+    await until(
+      async () => (await condition('PodResizeInProgress'))?.reason === 'Error',
+      async () => JSON.stringify(await pod('resized')),
+    );
+    assert.match(
+      (await condition('PodResizeInProgress'))?.message ?? '',
+      /attempting to set container "main" memory limit \(8388608\) below current usage \(\d+\)/,
+    );
+    if (isV1) assert.equal(limitsOf().memory[1], 128 * mebibyte);
+    await resize('100m', '64Mi');
+    await runsWith('100m', '64Mi');
+    if (isV1) assert.deepEqual(limitsOf(), { memory: [64 * mebibyte, 64 * mebibyte], quota: [10_000, 10_000] });
+    assert.equal(kubelet.runningContainer('default', 'resized', 'main'), id);
+    assert.equal((await status('resized'))?.restartCount, 0);
+    await remove('resized');
+  });
+
   it('shows what a container said at its end, and that it was killed for its memory', async () => {
     await create('said', {
       restartPolicy: 'Never',

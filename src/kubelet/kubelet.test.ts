@@ -391,6 +391,63 @@ describe('a Pod', () => {
     assert.equal(condition(await pod('web'), 'Ready')?.status, 'True');
   });
 
+  it('gets other resources while it runs, waits for what others have, and is told what never can be', async () => {
+    const { run, client, clock, pod, eventsOf } = await setUp();
+    const asking = (cpu: string) => ({ ...forever, resources: { requests: { cpu }, limits: {} } });
+    const resize = async (name: string, cpu: string) => {
+      const current = (await pod(name))!;
+      const generation = (current.metadata.generation ?? 1) + 1;
+      const spec = { ...current.spec, containers: [asking(cpu)] };
+      await client.update(pods, { ...current, metadata: { ...current.metadata, generation }, spec });
+      await clock.advance(1000);
+      return (await pod(name))!;
+    };
+    await run(testPod('one', node, { containers: [asking('2')] }, { generation: 1 }));
+    await run(testPod('two', node, { containers: [asking('2')] }, { generation: 1 }));
+    const id = statusOf(await pod('one'), 'main')?.containerID;
+    const more = await resize('one', '5');
+    assert.deepEqual(statusOf(more, 'main')?.allocatedResources, { cpu: '5' });
+    assert.deepEqual(statusOf(more, 'main')?.resources?.requests, { cpu: '5' });
+    assert.equal(statusOf(more, 'main')?.containerID, id);
+    assert.equal(statusOf(more, 'main')?.restartCount, 0);
+    assert.equal(condition(more, 'PodResizeInProgress'), undefined);
+    const waiting = await resize('two', '4');
+    assert.deepEqual(statusOf(waiting, 'main')?.allocatedResources, { cpu: '2' });
+    const pending = condition(waiting, 'PodResizePending');
+    assert.deepEqual(
+      [pending?.status, pending?.reason, pending?.message, pending?.observedGeneration],
+      ['True', 'Deferred', "Node didn't have enough resource: cpu, requested: 4000, used: 5000, capacity: 8000", 2],
+    );
+    await resize('one', '3');
+    const through = await pod('two');
+    assert.deepEqual(statusOf(through, 'main')?.allocatedResources, { cpu: '4' });
+    assert.equal(condition(through, 'PodResizePending'), undefined);
+    const summary = '{"containers":[{"name":"main","resources":{"requests":{"cpu":"4"},"limits":{}}}],"generation":2';
+    assert.deepEqual(
+      (await eventsOf('two')).filter(({ reason }) => reason?.startsWith('Resize')).map(({ message }) => message),
+      [
+        `Pod resize Deferred: ${summary},"error":"${pending?.message}"}`,
+        `Pod resize started: ${summary}}`,
+        `Pod resize completed: ${summary}}`,
+      ],
+    );
+  });
+
+  it('is started anew for other resources where its policy says so', async () => {
+    const { run, client, clock, pod } = await setUp();
+    const policy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    const asking = (memory: string) => ({ ...forever, resizePolicy: policy, resources: { requests: { memory } } });
+    const made = await run(testPod('web', node, { containers: [asking('64Mi')] }, { generation: 1 }));
+    const current = (await pod('web'))!;
+    const spec = { ...current.spec, containers: [asking('128Mi')] };
+    await client.update(pods, { ...current, metadata: { ...current.metadata, generation: 2 }, spec });
+    await clock.advance(3000);
+    const after = statusOf(await pod('web'), 'main');
+    assert.notEqual(after?.containerID, statusOf(made, 'main')?.containerID);
+    assert.equal(after?.restartCount, 1);
+    assert.deepEqual(after?.resources?.requests, { memory: '128Mi' });
+  });
+
   it('is refused when the node has not enough left', async () => {
     const { run } = await setUp();
     const container = { ...forever, resources: { requests: { cpu: '5' }, limits: {} } };
@@ -402,6 +459,24 @@ describe('a Pod', () => {
       second.status?.message,
       "Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 5000, capacity: 8000",
     );
+  });
+
+  it('never runs with the users of the node when it asks for users of its own', async () => {
+    const { run, eventsOf } = await setUp();
+    const made = await run(testPod('web', node, { containers: [forever], hostUsers: false }));
+    assert.equal(made.status?.phase, 'Pending');
+    assert.equal(
+      (await eventsOf('web')).find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message,
+      "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    );
+  });
+
+  it('is refused when it changes settings of the whole machine', async () => {
+    const { run } = await setUp();
+    const sysctls = [{ name: 'vm.swappiness', value: '1' }];
+    const made = await run(testPod('web', node, { containers: [forever], securityContext: { sysctls } }));
+    assert.equal(made.status?.phase, 'Failed');
+    assert.equal(made.status?.reason, 'SysctlForbidden');
   });
 
   it('is refused when it selects another node', async () => {

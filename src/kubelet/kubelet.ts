@@ -24,7 +24,9 @@ import type { PodWorker } from './pods/pod-worker.ts';
 import { byAge, PodWorkers } from './pods/pod-workers.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
+import { SysctlRules } from './pods/sysctls.ts';
 import { Prober } from './probes/prober.ts';
+import { Allocations } from './resize/allocations.ts';
 import { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
@@ -91,13 +93,16 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.runtime.version({ signal: context.signal }),
   ]);
   const resources = await nodeResources(context, options);
-  return new RunningKubelet(context, options, { facts, version, resources });
+  const allocations = new Allocations({ state: options.host.state, log: context.log });
+  await allocations.restore();
+  return new RunningKubelet(context, options, { facts, version, resources, allocations });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
   readonly resources: NodeResources | undefined;
+  readonly allocations: Allocations;
 }
 
 /** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
@@ -125,14 +130,16 @@ class RunningKubelet implements Kubelet {
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
   readonly #resources: NodeResources | undefined;
+  readonly #allocations: Allocations;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources } = known;
+    const { facts, version, resources, allocations } = known;
     this.#context = context;
     this.#facts = facts;
     this.#resources = resources;
+    this.#allocations = allocations;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -170,12 +177,13 @@ class RunningKubelet implements Kubelet {
       checkMs: this.configuration.fileCheckFrequencyMs,
       node: () => this.#reporter.node,
     });
+    const sysctls = new SysctlRules(this.configuration.allowedUnsafeSysctls, facts.kernelVersion);
     this.workers = new PodWorkers({
       services,
       signal,
       node: () => this.#nodeForAdmission(),
       statusTarget: (pod) => this.#static.statusTarget(pod),
-      refuse: (pod) => this.#care.refusal(pod),
+      refuse: (pod) => this.#care.refusal(pod) ?? sysctls.rejection(pod),
     });
     this.#lifecycle = new LifecycleWatch({
       runtime: this.runtime,
@@ -293,6 +301,7 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
+    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
     await this.#lifecycle.relist().catch(() => undefined);
     await this.#removeOrphanedFolders();
   }
@@ -366,13 +375,14 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      allocations: this.#allocations,
+      resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
       allocatable: () => this.#reporter.allocatable,
-      recursiveReadonly: (handler) =>
-        this.#reporter.runtimeHandlers.find(({ name }) => name === handler)?.recursiveReadOnlyMounts ?? false,
+      runtimeHandler: (name) => this.#reporter.runtimeHandlers.find((handler) => handler.name === name),
       networkProblem: () => this.#reporter.networkProblem,
       event: (pod, type, reason, message, container) => {
         const fieldPath = container === undefined ? undefined : containerPath(pod, container);

@@ -20,5 +20,6 @@ export { Expectations } from './expectations.ts';
 export type { ChangeHandler, Informer, InformerSelection, InformerSet, Registration } from './informer.ts';
 export { type InformerSetOptions, informerSet } from './informer-set.ts';
 export { type LeaderElectionOptions, leaderElection } from './leader-election.ts';
+export { LeadershipLostError, type LeadershipTerm } from './leadership-term.ts';
 export { TokenBucket } from './token-bucket.ts';
 export { type WorkQueue, type WorkQueueOptions, workQueue } from './work-queue.ts';

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { leases } from '../api/gen/coordination-v1.ts';
 import { serviceUnavailable } from '../apimachinery/status.ts';
+import type { Clock } from '../base/clock.ts';
 import { createClient } from '../client/typed-client.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { harness } from './harness.fixture.ts';
 import { type LeaderElectionOptions, leaderElection } from './leader-election.ts';
+import { LeadershipLostError, type LeadershipTerm } from './leadership-term.ts';
 
 const lease = { namespace: 'kube-system', name: 'test' };
 
@@ -30,6 +32,22 @@ function candidate(h: ReturnType<typeof harness>, identity: string, more: Partia
     ...more,
   });
   return Object.assign(state, { stop, running });
+}
+
+/** A process's view of a clock: it can miss time without any timer having told it. */
+function freezable(clock: Clock) {
+  let sleptMs = 0;
+  return {
+    clock: {
+      now: () => clock.now() + sleptMs,
+      monotonic: () => clock.monotonic() + sleptMs,
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+      soon: (callback) => clock.soon(callback),
+    } satisfies Clock,
+    sleep(ms: number) {
+      sleptMs += ms;
+    },
+  };
 }
 
 describe('leader election', () => {
@@ -135,6 +153,54 @@ describe('leader election', () => {
     a.stop.abort();
     await a.running;
     assert.equal((await h.client.get(leases, lease)).spec.holderIdentity, 'usurper');
+  });
+
+  test('a leader that was frozen starts nothing more, even before its own timers tell it that its time is over', async () => {
+    const h = harness();
+    const frozen = freezable(h.clock);
+    let term: LeadershipTerm | undefined;
+    const a = candidate(h, 'a', {
+      clock: frozen.clock,
+      async lead(signal, given) {
+        term = given;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+    });
+    await h.clock.advance(5000);
+    const client = term!.guard(h.client);
+    assert.equal((await client.get(leases, lease)).spec.holderIdentity, 'a');
+    frozen.sleep(11_000);
+    assert.equal(term!.isCurrent(), false);
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => client.get(leases, lease),
+      () => client.list(leases),
+      () => client.create(leases, { metadata: { namespace: 'default', name: 'late' }, spec: {} }),
+      () => client.delete(leases, lease),
+      () => client.watch(leases)[Symbol.asyncIterator]().next(),
+      () => client.raw({ method: 'GET', path: '/version' }),
+    ];
+    const before = (await h.client.get(leases, lease)).metadata.resourceVersion;
+    for (const call of calls) await assert.rejects(call, LeadershipLostError);
+    a.stop.abort();
+    await a.running;
+    // Nor does it hand back what it may no longer touch.
+    assert.equal((await h.client.get(leases, lease)).metadata.resourceVersion, before);
+  });
+
+  test('a lease that was won before a freeze is not believed after it', async () => {
+    const h = harness();
+    const frozen = freezable(h.clock);
+    let answer = () => {};
+    h.api.failWith(() => new Promise((resolve) => (answer = () => resolve(undefined))));
+    const a = candidate(h, 'a', { clock: frozen.clock });
+    await h.clock.advance(1000);
+    frozen.sleep(11_000);
+    h.api.failWith(undefined);
+    answer();
+    await h.settle();
+    assert.equal(a.terms, 0);
+    a.stop.abort();
+    await a.running;
   });
 
   test('never do two lead at once, however their calls fail', async () => {

@@ -1,10 +1,9 @@
 /**
  * One of several equal processes leads: whoever holds the Lease and renews it. Others watch the Lease's record change and take it
- * when it has not changed for its duration, measured on their own clocks: clocks of different machines are never compared. There
- * can be a moment with two leaders when a leader is frozen longer than `renewDeadline`; what must not happen twice needs the API's
- * own checks.
+ * when it has not changed for its duration, measured on their own clocks: clocks of different machines are never compared. A
+ * leader that was frozen does nothing any more if it works through its term's client (`leadership-term.ts`); a request that was on its way
+ * when it froze may still arrive when another leads, so what must not happen twice needs the API's own checks.
  */
-
 import { type Lease, type LeaseSpec, leases } from '../api/gen/coordination-v1.ts';
 import { isAlreadyExists, isConflict, isNotFound, messageOf } from '../apimachinery/status.ts';
 import { formatMicroTime } from '../apimachinery/time.ts';
@@ -12,6 +11,7 @@ import { type Clock, sleep, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { jitter, type Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
+import { type LeadershipTerm, leadershipTerm } from './leadership-term.ts';
 
 export interface LeaderElectionOptions {
   readonly client: Client;
@@ -21,8 +21,11 @@ export interface LeaderElectionOptions {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique among the candidates, e.g. `host_uuid`. */
   readonly identity: string;
-  /** The work of the leader. Its signal is aborted when leadership is lost or given up; it must then end. */
-  lead(signal: AbortSignal): Promise<void>;
+  /**
+   * The work of the leader. Its signal is aborted when leadership is lost or given up; it must then end. Work that changes anything does
+   * it through `term.guard(client)`.
+   */
+  lead(signal: AbortSignal, term: LeadershipTerm): Promise<void>;
   onNewLeader?(identity: string): void;
   /** Ends the candidacy. */
   readonly signal: AbortSignal;
@@ -56,6 +59,8 @@ class Candidate {
   readonly #retryPeriodMs: number;
   #observed: Lease | undefined;
   #observedAtMs = 0;
+  /** When the last renewal that came through was begun: from then on the others wait at least the Lease's duration. */
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
   #reported: string | undefined;
 
   constructor(options: LeaderElectionOptions) {
@@ -75,7 +80,8 @@ class Candidate {
   async acquire(): Promise<boolean> {
     const { clock, random, log, signal, identity } = this.#options;
     while (!signal.aborted) {
-      if (await this.#tryAcquireOrRenew()) {
+      // The answer may have come after a freeze that outlasted the Lease.
+      if ((await this.#tryWithin(this.#renewDeadlineMs, signal)) && this.#isCurrent()) {
         log.info('became leader', { lease: this.#options.lease.name, identity });
         return true;
       }
@@ -92,7 +98,8 @@ class Candidate {
     signal.addEventListener('abort', end, { once: true });
     const renewing = this.#renew(term.signal).finally(() => term.abort(new Error('leadership lost')));
     try {
-      await this.#options.lead(term.signal);
+      const isCurrent = () => !term.signal.aborted && this.#isCurrent();
+      await this.#options.lead(term.signal, leadershipTerm(isCurrent, term.signal));
       // Work that is done or failed leaves nothing to lead.
       if (!term.signal.aborted) await new Promise((resolve) => term.signal.addEventListener('abort', resolve));
     } catch (error) {
@@ -110,29 +117,28 @@ class Candidate {
   /** Returns when renewal has failed for the deadline or the signal is aborted. */
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    let renewedAtMs = clock.monotonic();
     while (!signal.aborted) {
       await sleep(clock, this.#retryPeriodMs, signal).catch(() => {});
       if (signal.aborted) return;
-      const startedMs = clock.monotonic();
-      const leftMs = this.#renewDeadlineMs - (startedMs - renewedAtMs);
-      const renewed = leftMs > 0 && (await this.#tryWithin(leftMs));
-      if (renewed) renewedAtMs = startedMs;
-      else if (this.#holder() !== this.#options.identity && this.#isValid()) {
+      const leftMs = this.#renewDeadlineMs - (clock.monotonic() - this.#renewedAtMs);
+      if (leftMs > 0 && (await this.#tryWithin(leftMs))) continue;
+      if (this.#holder() !== this.#options.identity && this.#isValid()) {
         log.warn('another has taken the lease', { lease: this.#options.lease.name, holder: this.#holder() });
         return;
-      } else if (clock.monotonic() - renewedAtMs >= this.#renewDeadlineMs) {
+      }
+      if (!this.#isCurrent()) {
         log.warn('failed to renew the lease in time', { lease: this.#options.lease.name });
         return;
       }
     }
   }
 
-  /** One try that may not outlast the deadline: a call without an answer must not keep a leader in office. */
-  async #tryWithin(limitMs: number): Promise<boolean> {
+  /** One try that may not outlast the deadline: a call without an answer must keep no leader in office, and no candidate from trying. */
+  async #tryWithin(limitMs: number, ended?: AbortSignal): Promise<boolean> {
     const overdue = new AbortController();
+    const signal = ended ? AbortSignal.any([ended, overdue.signal]) : overdue.signal;
     try {
-      return await withTimeout(this.#options.clock, this.#tryAcquireOrRenew(overdue.signal), limitMs, () => {
+      return await withTimeout(this.#options.clock, this.#tryAcquireOrRenew(signal), limitMs, () => {
         return new Error('no answer in time');
       });
     } catch (error) {
@@ -141,7 +147,14 @@ class Candidate {
     }
   }
 
-  async #tryAcquireOrRenew(signal: AbortSignal = this.#options.signal): Promise<boolean> {
+  async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    const startedMs = this.#options.clock.monotonic();
+    const renewed = await this.#acquireOrRenew(signal);
+    if (renewed) this.#renewedAtMs = Math.max(this.#renewedAtMs, startedMs);
+    return renewed;
+  }
+
+  async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { client, lease, identity, log } = this.#options;
     try {
       // A leader whose record is still as it wrote it need not read it again.
@@ -193,7 +206,8 @@ class Candidate {
   async #release(): Promise<void> {
     const { client, clock, identity, log, lease } = this.#options;
     const observed = this.#observed;
-    if (!observed || this.#holder() !== identity) return;
+    // Once the time is over the Lease is another's to take, and needs no help.
+    if (!observed || this.#holder() !== identity || !this.#isCurrent()) return;
     const now = formatMicroTime(clock.now());
     const spec: LeaseSpec = {
       ...observed.spec,
@@ -230,6 +244,10 @@ class Candidate {
     if (holder === this.#reported) return;
     this.#reported = holder;
     if (holder !== '') this.#options.onNewLeader?.(holder);
+  }
+
+  #isCurrent(): boolean {
+    return this.#options.clock.monotonic() - this.#renewedAtMs < this.#renewDeadlineMs;
   }
 
   #holder(): string {

@@ -28,8 +28,10 @@ export interface ServersOptions {
 export interface HostProcess {
   readonly hostname: string;
   start(): Promise<void>;
-  /** Sends a signal; resolves, but for SIGSTOP and SIGCONT, when the process has gone. */
+  /** Sends a signal; resolves, for SIGTERM and SIGKILL, when the process has gone. */
   signal(signal: NodeJS.Signals): Promise<void>;
+  /** Its status, when it has gone by itself; null when by a signal. */
+  ended(): Promise<number | null>;
   /** What it has written since it began. */
   output(): string;
 }
@@ -55,7 +57,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 export async function startServers({ count, endpoints, flags = [] }: ServersOptions): Promise<Servers> {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-servers-'));
-  const { authority, admin } = writeKeys(folder);
+  const { authority, admin } = writeKeys(folder, ['127.0.0.1']);
   const transports: HttpTransport[] = [];
   const clientOf = (port: number) => {
     const tls = { ca: authority.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
@@ -64,7 +66,12 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
     return { client: createClient(transport), close: () => transport.close() };
   };
   const ports = await freePorts(count);
-  const common = [...commonFlags(folder), `--etcd-servers=${endpoints.join(',')}`, ...flags];
+  const common = [
+    '--bind-address=127.0.0.1',
+    ...commonFlags(folder),
+    `--etcd-servers=${endpoints.join(',')}`,
+    ...flags,
+  ];
   const all = ports.map((port, i): ServerProcess => {
     const hostname = `server-${i}`;
     const address = `10.0.0.${i + 1}`;
@@ -103,17 +110,20 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
   return { all, connect: () => clientOf(port), component, stop };
 }
 
-function writeKeys(folder: string): {
-  authority: CertificateAuthority;
-  admin: { certificatePem: string; keyPem: string };
-} {
+export interface Keys {
+  readonly authority: CertificateAuthority;
+  readonly admin: { readonly certificatePem: string; readonly keyPem: string };
+}
+
+/** Writes what `commonFlags` name. `addresses`: where the servers are reached. */
+export function writeKeys(folder: string, addresses: readonly string[]): Keys {
   const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
   const authority = createCertificateAuthority({ commonName: 'test-ca' }, sources);
   const serving = issueCertificate(authority, {
     commonName: 'kube-apiserver',
     usages: ['server auth'],
     dnsNames: ['localhost', 'kubernetes.default.svc'],
-    ipAddresses: ['127.0.0.1'],
+    ipAddresses: addresses,
   });
   const admin = issueCertificate(authority, {
     commonName: 'admin',
@@ -134,9 +144,9 @@ function writeKeys(folder: string): {
   return { authority, admin };
 }
 
-function commonFlags(folder: string): readonly string[] {
+/** Of `kube-apiserver`: whom it trusts and as whom it serves. */
+export function commonFlags(folder: string): readonly string[] {
   return [
-    '--bind-address=127.0.0.1',
     `--client-ca-file=${join(folder, 'ca.crt')}`,
     `--tls-cert-file=${join(folder, 'tls.crt')}`,
     `--tls-private-key-file=${join(folder, 'tls.key')}`,
@@ -148,26 +158,31 @@ function commonFlags(folder: string): readonly string[] {
   ];
 }
 
-interface HostProcessOptions {
+export interface HostProcessOptions {
   readonly hostname: string;
   readonly words: readonly string[];
   /** It has started when it has written this. */
   readonly started: string;
+  /** What it is started by, e.g. `nsenter`; default nothing. */
+  readonly within?: readonly string[];
+  /** Of Node.js. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** A component of `coracle` on a host of its own, as far as the host's name goes. */
-function hostProcess({ hostname, words, started }: HostProcessOptions): HostProcess {
+export function hostProcess(options: HostProcessOptions): HostProcess {
+  const { hostname, words, started, within = [], nodeFlags = [] } = options;
   let running: ChildProcess | undefined;
   let output = '';
-  const command = [process.execPath, join(root, 'src/cli/main.ts'), ...words];
   const script = `hostname ${hostname} && exec "$@"`;
+  const shell = ['unshare', '--uts', 'sh', '-c', script, 'sh'];
+  const main = [process.execPath, ...nodeFlags, join(root, 'src/cli/main.ts')];
+  const [program, ...rest] = [...within, ...shell, ...main, ...words];
   return {
     hostname,
     async start() {
       output = '';
-      const child = spawn('unshare', ['--uts', 'sh', '-c', script, 'sh', ...command], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
+      const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
       running = child;
       await new Promise<void>((resolve, reject) => {
         child.on('error', reject);
@@ -186,7 +201,12 @@ function hostProcess({ hostname, words, started }: HostProcessOptions): HostProc
       const child = running;
       if (!child || child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);
-      if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await once(child, 'exit');
+      if (signal === 'SIGTERM' || signal === 'SIGKILL') await once(child, 'exit');
+    },
+    async ended() {
+      const child = running!;
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      return child.exitCode;
     },
     output: () => output,
   };

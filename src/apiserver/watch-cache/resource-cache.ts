@@ -179,6 +179,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     }
     const changes: CacheEvent[] = [];
     for (const event of events) {
+      // Where the feed lags behind the store, the read that filled the cache has shown this already.
+      if (event.revision <= this.#loadedRevision) continue;
       const change = this.#change(event);
       if (!change) continue;
       this.#history.push(change);
@@ -282,7 +284,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     this.#history = new EventHistory(revision);
     this.#loadedRevision = revision;
     this.#loaded = true;
-    const early = this.#early.filter((event) => event.revision > revision);
+    const early = this.#early;
     this.#early = [];
     if (early.length > 0) this.apply(early);
   }

@@ -19,7 +19,7 @@ import { type Connection, connect, connectionOf } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
-import { whileLeading } from './leader.ts';
+import { type GuardClient, whileLeading } from './leader.ts';
 import { followServingFiles, readOptionalPem, readPem } from './serving-certificate.ts';
 
 const name = 'kube-controller-manager';
@@ -54,9 +54,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new Closers();
   const { clock, random, log } = environment;
-  await whileLeading(connection.client, leader, environment, (signal) => {
-    const context = componentContext({ client: connection.client, clock, random, log, signal });
-    const contextFor = (account: string) => accountContext(account, context, connection, accounts);
+  await whileLeading(connection.client, leader, environment, (signal, guard) => {
+    const context = componentContext({ client: guard(connection.client), clock, random, log, signal });
+    const contextFor = (account: string) =>
+      accountContext(account, context, { as: connection.options, guard, connections: accounts });
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
   });
 }
@@ -111,14 +112,20 @@ const tokenSeconds = 3600;
 /** Asked for anew when so much of its life is over. */
 const renewAtShare = 0.8;
 
+interface AccountConnections {
+  /** Where and how the process itself connects. */
+  readonly as: Connection['options'];
+  readonly guard: GuardClient;
+  readonly connections: Closers;
+}
+
 /** A controller with the rights of its own ServiceAccount, which is made when missing, by tokens that are asked for as they run out. */
 function accountContext(
   account: string,
   shared: ComponentContext,
-  { client, options }: Connection,
-  connections: Closers,
+  { as, guard, connections }: AccountConnections,
 ): ComponentContext {
-  const { clock, random, log, signal, informers, causes } = shared;
+  const { client, clock, random, log, signal, informers, causes } = shared;
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
   const token = async () => {
     if (known && clock.monotonic() < known.goodUntilMs) return known.token;
@@ -126,11 +133,11 @@ function accountContext(
     known = { token: answer, goodUntilMs: clock.monotonic() + tokenSeconds * renewAtShare * 1000 };
     return answer;
   };
-  const { server, tls, userAgent } = options;
+  const { server, tls, userAgent } = as;
   const own = connectionOf({ server, clock, userAgent, token, tls: { ...tls, cert: undefined, key: undefined } });
   connections.use(own);
   return componentContext({
-    client: own.client,
+    client: guard(own.client),
     clock,
     random,
     log: log.child({ controller: account }),

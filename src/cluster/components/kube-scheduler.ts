@@ -23,8 +23,11 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   await using health = await startHealthServer({ host, port, tls, tlsParameters, paths });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   const { clock, random, log } = environment;
-  await whileLeading(connection.client, settings.leader, environment, (signal) =>
-    runScheduler(componentContext({ client: connection.client, clock, random, log, signal }), settings.scheduler),
+  await whileLeading(connection.client, settings.leader, environment, (signal, guard) =>
+    runScheduler(
+      componentContext({ client: guard(connection.client), clock, random, log, signal }),
+      settings.scheduler,
+    ),
   );
 }
 

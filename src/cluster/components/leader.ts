@@ -13,14 +13,17 @@ export interface LeaderSettings {
   readonly retryPeriodMs: number;
 }
 
-/** Runs `work` while this process leads. Losing the lead ends the process, as upstream: whoever starts it starts it afresh. */
+/** What a component works through: its client and each further one it makes for itself. Starts nothing when its time is over. */
+export type GuardClient = (client: Client) => Client;
+
+/** Runs `work` while this process leads, through clients that it has let `guard`. Losing the lead ends the process, as upstream: whoever starts it starts it afresh. */
 export async function whileLeading(
   client: Client,
   settings: LeaderSettings,
   { clock, random, log, signal }: ComponentEnvironment,
-  work: (signal: AbortSignal) => Promise<void>,
+  work: (signal: AbortSignal, guard: GuardClient) => Promise<void>,
 ): Promise<void> {
-  if (!settings.enabled) return work(signal);
+  if (!settings.enabled) return work(signal, (unguarded) => unguarded);
   const over = new AbortController();
   await leaderElection({
     client,
@@ -33,9 +36,9 @@ export async function whileLeading(
     renewDeadlineSeconds: settings.renewDeadlineMs / 1000,
     retryPeriodSeconds: settings.retryPeriodMs / 1000,
     signal: AbortSignal.any([signal, over.signal]),
-    async lead(leading) {
+    async lead(leading, term) {
       try {
-        await work(leading);
+        await work(leading, term.guard);
       } finally {
         if (!signal.aborted) over.abort(new Error('leaderelection lost'));
       }

@@ -6,7 +6,7 @@ import { blockDevices, volumeMounts as volumeMountsOf } from './container-config
 import { etcHosts, parseResolvConf, podDns, podHostname } from './dns.ts';
 import { containerEnvironment, serviceVariables } from './environment.ts';
 import { expand } from './expansion.ts';
-import { containerResources, cpuQuota, cpuShares, oomScoreAdj } from './resources.ts';
+import { containerResources, cpuQuota, cpuShares, oomScoreAdj, overheadResources } from './resources.ts';
 import { containerSecurity, RunAsRootError } from './security.ts';
 
 const pod = (spec: Partial<Pod['spec']> = {}): Pod => ({
@@ -179,6 +179,17 @@ describe('resources', () => {
       memoryLimitBytes: 64 * 2 ** 20,
       oomScoreAdj: 999,
     });
+  });
+
+  it('of a sandbox are what its class says that it takes', () => {
+    const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, memoryCapacityBytes: 1024 ** 3 };
+    assert.deepEqual(overheadResources(pod({ overhead: { cpu: '250m', memory: '120Mi' } }), settings), {
+      cpuShares: 256,
+      cpuQuota: 25_000,
+      cpuPeriod: 100_000,
+      memoryLimitBytes: 120 * 1024 ** 2,
+    });
+    assert.equal(overheadResources(pod(), settings), undefined);
   });
 
   it('decide who is killed first', () => {

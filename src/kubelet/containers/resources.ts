@@ -1,5 +1,5 @@
 /** From requests and limits to what cgroups understand. Pure; the arithmetic is upstream's. */
-import { amountOf, podLimits, podRequests, type ResourceAmounts } from '../../api/core/v1/pod-resources.ts';
+import { amountOf, amountsOf, podLimits, podRequests, type ResourceAmounts } from '../../api/core/v1/pod-resources.ts';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -130,6 +130,13 @@ export function podResources(pod: Pod, settings: ResourceSettings): LinuxResourc
     }),
     ...(bounds('memory') && limits.memory ? { memoryLimitBytes: limits.memory } : {}),
   };
+}
+
+/** What the sandbox takes for itself, as the Pod's RuntimeClass says: guaranteed, and no more than that. */
+export function overheadResources(pod: Pod, settings: ResourceSettings): LinuxResources | undefined {
+  if (!pod.spec.overhead) return undefined;
+  const { cpu = 0, memory } = amountsOf(pod.spec.overhead);
+  return { ...cpuResources(cpu, cpu, settings), ...(memory ? { memoryLimitBytes: memory } : {}) };
 }
 
 /** Of the Pod's own group, which the kubelet makes. */

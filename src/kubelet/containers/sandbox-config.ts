@@ -1,5 +1,6 @@
 /** What the runtime is told of a Pod before any container of it exists. Pure. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { sysctlName } from '../pods/sysctls.ts';
 import { type LinuxResources, type PortMapping, runtimeLabels, type SandboxConfig } from '../runtime/runtime.ts';
 import { type DnsSettings, podDns, podHostname } from './dns.ts';
 import { sandboxSecurity } from './security.ts';
@@ -9,6 +10,7 @@ export interface SandboxSettings extends DnsSettings {
   readonly logDirectory: string;
   readonly cgroupParent: string;
   readonly resources?: LinuxResources | undefined;
+  readonly overhead?: LinuxResources | undefined;
 }
 
 export function sandboxConfig(pod: Pod, settings: SandboxSettings): SandboxConfig {
@@ -30,10 +32,11 @@ export function sandboxConfig(pod: Pod, settings: SandboxSettings): SandboxConfi
     annotations: { ...annotations },
     cgroupParent: settings.cgroupParent,
     sysctls: Object.fromEntries(
-      (pod.spec.securityContext?.sysctls ?? []).map((sysctl) => [sysctl.name.replaceAll('/', '.'), sysctl.value]),
+      (pod.spec.securityContext?.sysctls ?? []).map((sysctl) => [sysctlName(sysctl.name), sysctl.value]),
     ),
     security: sandboxSecurity(pod),
     resources: settings.resources,
+    overhead: settings.overhead,
   };
 }
 

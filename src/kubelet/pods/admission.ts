@@ -101,6 +101,11 @@ function unsupported(pod: Pod, node: Node): Rejection | undefined {
   if (system && system !== 'linux') {
     return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
   }
+  const isStrict = pod.spec.securityContext?.supplementalGroupsPolicy === 'Strict';
+  if (isStrict && !node.status?.features?.supplementalGroupsPolicy) {
+    const message = 'SupplementalGroupsPolicy=Strict is not supported in this node';
+    return { reason: 'SupplementalGroupsPolicyNotSupported', message };
+  }
   const selected = pod.spec.nodeSelector?.['kubernetes.io/os'];
   if (selected && selected !== (node.metadata.labels?.['kubernetes.io/os'] ?? 'linux')) {
     return {

@@ -84,6 +84,7 @@ export async function startContainer(
   const id = await asStartError('CreateContainerError', signal, event, () =>
     services.runtime.createContainer(context.sandboxId, config, context.sandbox, { signal }),
   );
+  services.allocations.actuate(pod.metadata.uid ?? '', spec, id);
   event('Normal', 'Created', 'Container created');
   await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
   event('Normal', 'Started', 'Container started');
@@ -208,7 +209,7 @@ async function mountsOf(
   const mounts = await volumeMounts(pod, spec, environment, {
     paths: volumePaths,
     images,
-    recursiveReadonly: services.recursiveReadonly(context.runtimeHandler),
+    recursiveReadonly: services.runtimeHandler(context.runtimeHandler)?.recursiveReadOnlyMounts ?? false,
     subPath: (volume, path, { volumePath, index }) =>
       volumes.subPath(pod, path, { volume, volumePath, container: spec.name, index }),
   });

@@ -9,6 +9,7 @@ import type {
   ContainerStateTerminated,
   ContainerStatus,
   Pod,
+  ResourceRequirements,
   VolumeMountStatus,
 } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
@@ -27,6 +28,8 @@ export interface ContainerKnowledge {
   readonly runtimeName: string;
   isStarted(containerId: string): boolean;
   isReady(containerId: string): boolean;
+  /** What a container runs with; undefined when that is not known. */
+  resourcesOf(name: string, containerId: string): ResourceRequirements | undefined;
 }
 
 export interface StatusInput {
@@ -98,7 +101,7 @@ function statusOf(
     imageID: newest.imageId,
     containerID: id,
     started,
-    ...resourcesOf(container, newest),
+    ...resourcesOf(container, newest, knowledge.resourcesOf(container.name, newest.id)),
   };
   const lastState = older
     ? lastStateOf(older, knowledge.runtimeName)
@@ -182,13 +185,19 @@ function terminated(container: RuntimeContainer, runtimeName: string): Container
   };
 }
 
-function resourcesOf(container: Container, runtime: RuntimeContainer): Partial<ContainerStatus> {
-  const { requests, limits } = container.resources ?? {};
-  const hasResources = Object.keys({ ...requests, ...limits }).length > 0;
+/** What it was given, and what it runs with. */
+function resourcesOf(
+  container: Container,
+  runtime: RuntimeContainer,
+  actual: ResourceRequirements = container.resources ?? {},
+): Partial<ContainerStatus> {
+  const allocated = container.resources?.requests;
+  const { limits, requests } = runtime.state === 'running' ? actual : (container.resources ?? {});
   const mounts = mountStatuses(container, runtime);
   return {
-    ...(requests && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
-    ...(hasResources ? { resources: { ...(limits ? { limits } : {}), ...(requests ? { requests } : {}) } } : {}),
+    ...(allocated && Object.keys(allocated).length > 0 ? { allocatedResources: allocated } : {}),
+    resources: { ...(limits ? { limits } : {}), ...(requests ? { requests } : {}) },
+    ...(runtime.stopSignal ? { stopSignal: runtime.stopSignal as ContainerStatus['stopSignal'] } : {}),
     ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
     ...(runtime.user
       ? {

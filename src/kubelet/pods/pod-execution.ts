@@ -2,8 +2,9 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
-import { podCgroupLimits, podResources } from '../containers/resources.ts';
+import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
+import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
 import type { WaitingReason } from './container-statuses.ts';
@@ -19,6 +20,8 @@ export interface ExecutionContext {
   readonly observed: RuntimePod;
   /** Filled with why containers could not be started. */
   readonly waiting: Map<string, WaitingReason>;
+  /** Resources of running containers cannot be changed now. */
+  resizeFailed(message: string): void;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +44,7 @@ export async function executePlan(
   const { files } = services.host;
   // The Pod's folder comes first: it gives what is below its rights.
   await files.prepare(pod);
-  const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod)]);
+  const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod, observed)]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
   const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);
@@ -73,16 +76,40 @@ export async function executePlan(
     }
   };
   for (const start of plan.start) await startOne(start);
+  const resized = await resize(services, plan, context);
+  if (resized === 'failed') retryAfterMs = Math.min(retryAfterMs ?? failedStartRetryMs, failedStartRetryMs);
+  didSomething ||= resized === 'done';
   const renewAfterMs =
     volumes.renewAtMs === undefined ? undefined : Math.max(1000, volumes.renewAtMs - services.clock.now());
   return { didSomething, retryAfterMs, renewAfterMs };
 }
 
-/** The classes first: a Pod's group has no more than those above it. */
-async function ensureCgroups(services: PodServices, pod: Pod): Promise<void> {
+/** The classes first: a Pod's group has no more than those above it. Containers that still run with more than they are to have keep it. */
+async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimePod): Promise<void> {
   const { cgroups } = services.host;
+  const settings = resourceSettings(services);
   await cgroups.ensureNode(() => services.nodeCgroups());
-  await cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
+  const before = podCgroupLimits(actuatedPod(services, pod, observed), settings);
+  await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+}
+
+async function resize(
+  services: PodServices,
+  plan: PodPlan,
+  context: ExecutionContext,
+): Promise<'done' | 'failed' | 'nothing'> {
+  const { pod, signal } = context;
+  const hasRestarted = plan.stop.some(({ reason }) => reason === 'resize');
+  if (plan.resize.length === 0 && !hasRestarted) return 'nothing';
+  try {
+    await resizeContainers(services, plan.resize, context);
+  } catch (error) {
+    signal.throwIfAborted();
+    context.resizeFailed(messageOf(error));
+    return 'failed';
+  }
+  await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
+  return 'done';
 }
 
 async function mounted(services: PodServices, pod: Pod) {
@@ -112,6 +139,7 @@ async function stopForPlan(
 
 async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): Promise<SandboxConfig> {
   const { configuration, host } = services;
+  const settings = resourceSettings(services);
   return sandboxConfig(pod, {
     attempt: plan.attempt,
     logDirectory: host.files.logDirectory(pod),
@@ -119,8 +147,13 @@ async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): 
     clusterDns: configuration.clusterDns,
     clusterDomain: configuration.clusterDomain,
     hostResolvConf: await host.files.resolvConf(configuration.resolvConf),
-    resources: podResources(pod, resourceSettings(services)),
+    resources: podResources(withoutOverhead(pod), settings),
+    overhead: overheadResources(pod, settings),
   });
+}
+
+function withoutOverhead(pod: Pod): Pod {
+  return pod.spec.overhead ? { ...pod, spec: { ...pod.spec, overhead: undefined } } : pod;
 }
 
 interface CurrentSandbox {
@@ -149,6 +182,7 @@ async function makeSandbox(
   }
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
+    if (pod.spec.hostUsers === false) throw new Error(noUserNamespaces(services, runtimeHandler));
     const id = await runtime.runPodSandbox(config, { signal, runtimeHandler });
     const { ips } = await runtime.podSandboxStatus(id, { signal });
     return { id, ips, runtimeHandler };
@@ -157,6 +191,14 @@ async function makeSandbox(
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
     throw error;
   }
+}
+
+/** Without its own users a Pod that asks for them would be root on the node. */
+function noUserNamespaces(services: PodServices, handler: string): string {
+  const asked = "can't set `spec.hostUsers: false`";
+  if (services.runtimeHandler(handler)?.userNamespaces) return `${asked}, the kubelet does not map users`;
+  if (handler === '') return `${asked}, runtime does not support user namespaces`;
+  return `${asked}, RuntimeClass handler "${handler}" does not support user namespaces`;
 }
 
 /** What the Pod's RuntimeClass calls the runtime's configuration; empty: the default one. */

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Container, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { containerHash } from './container-hash.ts';
 import { podPhase } from './pod-phase.ts';
-import { type PodPlan, type ProbeVerdicts, planPod } from './pod-plan.ts';
+import { type PlanFacts, type PodPlan, planPod } from './pod-plan.ts';
 import type { RuntimeContainer, RuntimePod } from './runtime-pod.ts';
 
 const container = (name: string, extra: Partial<Container> = {}): Container => ({ name, image: 'app:1', ...extra });
@@ -53,12 +53,18 @@ function running(...containers: readonly Partial<RuntimeContainer>[]): RuntimePo
   };
 }
 
-const healthy: ProbeVerdicts = { livenessFailed: () => false, startupFailed: () => false, isStarted: () => true };
+const healthy: PlanFacts = {
+  livenessFailed: () => false,
+  startupFailed: () => false,
+  isStarted: () => true,
+  resizeOf: () => 'none',
+};
 const nothing: RuntimePod = { sandboxes: [], containers: [] };
-const summary = ({ endPod, createSandbox, stop, start }: PodPlan) => ({
+const summary = ({ endPod, createSandbox, stop, start, resize }: PodPlan) => ({
   ...(endPod ? { endPod } : {}),
   ...(createSandbox ? { createSandbox } : {}),
   ...(stop.length > 0 ? { stop: stop.map(({ message }) => message) } : {}),
+  ...(resize.length > 0 ? { resize: resize.map(({ spec }) => spec.name) } : {}),
   ...(start.length > 0 ? { start: start.map(({ spec, kind }) => `${kind} ${spec.name}`) } : {}),
 });
 
@@ -70,7 +76,7 @@ describe('planPod', () => {
     readonly name: string;
     readonly pod: Pod;
     readonly observed: RuntimePod;
-    readonly verdicts?: Partial<ProbeVerdicts>;
+    readonly verdicts?: Partial<PlanFacts>;
     readonly expected: object;
   }[] = [
     {
@@ -195,6 +201,20 @@ describe('planPod', () => {
       pod: pod({ containers: [main] }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       observed: nothing,
       expected: { endPod: true },
+    },
+    {
+      name: 'gives a running container other resources',
+      pod: pod({ containers: [main] }),
+      observed: running({ name: 'main' }),
+      verdicts: { resizeOf: () => 'update' },
+      expected: { resize: ['main'] },
+    },
+    {
+      name: 'starts a container anew that cannot have other resources while it runs',
+      pod: pod({ containers: [main], restartPolicy: 'Never' }),
+      observed: running({ name: 'main' }),
+      verdicts: { resizeOf: () => 'restart' },
+      expected: { stop: ['Container main resize requires restart'], start: ['regular main'] },
     },
   ];
   for (const { name, pod: of, observed, verdicts, expected } of cases) {

@@ -11,6 +11,8 @@
 
 import { isSidecar, shouldRestart } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { ResizeChange } from '../resize/pod-resize.ts';
+import type { ContainerResize } from '../resize/resize-containers.ts';
 import { containerHash } from './container-hash.ts';
 import { latestContainer, latestSandbox, type RuntimeContainer, type RuntimePod } from './runtime-pod.ts';
 
@@ -24,10 +26,16 @@ export interface ProbeVerdicts {
   isStarted(containerId: string): boolean;
 }
 
+/** All that decides beyond the spec and what the runtime shows. */
+export interface PlanFacts extends ProbeVerdicts {
+  /** What a running container needs to have the resources that it was given. */
+  resizeOf(spec: Container, container: RuntimeContainer): ResizeChange;
+}
+
 export interface ContainerStop {
   readonly container: RuntimeContainer;
   readonly spec: Container;
-  readonly reason: 'livenessProbe' | 'startupProbe' | 'definitionChanged' | 'unknownState';
+  readonly reason: 'livenessProbe' | 'startupProbe' | 'definitionChanged' | 'resize' | 'unknownState';
   /** Of the event that tells it. */
   readonly message: string;
 }
@@ -46,25 +54,26 @@ export interface PodPlan {
   readonly attempt: number;
   readonly stop: readonly ContainerStop[];
   readonly start: readonly ContainerStart[];
+  /** Running containers that get other resources. */
+  readonly resize: readonly ContainerResize[];
 }
 
-export function planPod(pod: Pod, observed: RuntimePod, verdicts: ProbeVerdicts): PodPlan {
+export function planPod(pod: Pod, observed: RuntimePod, facts: PlanFacts): PodPlan {
   const latest = latestSandbox(observed);
   const attempt = latest ? latest.metadata.attempt + 1 : 0;
   if (needsSandbox(pod, observed)) {
-    const nothing: PodPlan = { endPod: false, createSandbox: false, attempt, stop: [], start: [] };
+    const nothing: PodPlan = { endPod: false, createSandbox: false, attempt, stop: [], start: [], resize: [] };
     if (!mayRunAgain(pod, observed, attempt)) return { ...nothing, endPod: true };
     const [first] = pod.spec.initContainers ?? [];
     const start: ContainerStart[] = first
       ? [startOf(first, isSidecar(first) ? 'sidecar' : 'init')]
       : regularStarts(pod, observed);
     if (start.length === 0) return { ...nothing, endPod: true };
-    return { endPod: false, createSandbox: true, attempt, stop: [], start };
+    return { ...nothing, createSandbox: true, start };
   }
   const current = inSandbox(observed, latest!.id);
-  const planner = new ContainerPlanner(pod, current, observed, verdicts);
-  const { endPod, stop, start } = planner.plan();
-  return { endPod, createSandbox: false, attempt: latest!.metadata.attempt, stop, start };
+  const planned = new ContainerPlanner(pod, current, observed, facts).plan();
+  return { ...planned, createSandbox: false, attempt: latest!.metadata.attempt };
 }
 
 function startOf(spec: Container, kind: ContainerKind): ContainerStart {
@@ -111,29 +120,31 @@ class ContainerPlanner {
   readonly #pod: Pod;
   readonly #current: RuntimePod;
   readonly #observed: RuntimePod;
-  readonly #verdicts: ProbeVerdicts;
+  readonly #facts: PlanFacts;
   readonly #stop: ContainerStop[] = [];
   readonly #start: ContainerStart[] = [];
+  readonly #resize: ContainerResize[] = [];
 
-  constructor(pod: Pod, current: RuntimePod, observed: RuntimePod, verdicts: ProbeVerdicts) {
+  constructor(pod: Pod, current: RuntimePod, observed: RuntimePod, facts: PlanFacts) {
     this.#pod = pod;
     this.#current = current;
     this.#observed = observed;
-    this.#verdicts = verdicts;
+    this.#facts = facts;
   }
 
-  plan(): Pick<PodPlan, 'endPod' | 'stop' | 'start'> {
+  plan(): Pick<PodPlan, 'endPod' | 'stop' | 'start' | 'resize'> {
+    const end = { endPod: true, stop: [], start: [], resize: [] };
+    const all = { endPod: false, stop: this.#stop, start: this.#start, resize: this.#resize };
     for (const container of this.#pod.spec.ephemeralContainers ?? []) {
       if (!latestContainer(this.#current, container.name))
         this.#start.push(startOf(container as Container, 'ephemeral'));
     }
     const initialised = this.#planInitContainers();
-    if (initialised === 'failed') return { endPod: true, stop: [], start: [] };
-    if (initialised === 'waiting') return { endPod: false, stop: this.#stop, start: this.#start };
+    if (initialised === 'failed') return end;
+    if (initialised === 'waiting') return all;
     const kept = this.#planRegularContainers();
     const startsRegular = this.#start.some(({ kind }) => kind === 'regular');
-    if (kept === 0 && !startsRegular) return { endPod: true, stop: [], start: [] };
-    return { endPod: false, stop: this.#stop, start: this.#start };
+    return kept === 0 && !startsRegular ? end : all;
   }
 
   #planInitContainers(): 'initialised' | 'waiting' | 'failed' {
@@ -162,7 +173,10 @@ class ContainerPlanner {
   #planSidecar(container: Container, status: RuntimeContainer | undefined): boolean {
     if (status?.state === 'running') {
       const stop = this.#reasonToStop(container, status, 'Init container');
-      if (!stop) return this.#verdicts.isStarted(status.id);
+      if (!stop) {
+        this.#planResize(container, status);
+        return this.#facts.isStarted(status.id);
+      }
       this.#stop.push(stop);
     } else if (status?.state === 'unknown') this.#stop.push(this.#unknown(container, status, 'Init container'));
     if (!this.#pod.metadata.deletionTimestamp) this.#start.push(startOf(container, 'sidecar'));
@@ -200,11 +214,15 @@ class ContainerPlanner {
       }
       const stop = this.#reasonToStop(container, status, 'Container');
       if (!stop) {
+        this.#planResize(container, status);
         kept++;
         continue;
       }
-      const restarts = stop.reason === 'definitionChanged' || this.#restartsAfterProbe(container);
-      this.#stop.push(restarts ? { ...stop, message: `${stop.message}, will be restarted` } : stop);
+      const { reason } = stop;
+      const restarts = reason === 'definitionChanged' || reason === 'resize' || this.#restartsAfterProbe(container);
+      this.#stop.push(
+        restarts && reason !== 'resize' ? { ...stop, message: `${stop.message}, will be restarted` } : stop,
+      );
       if (restarts) this.#start.push(startOf(container, 'regular'));
     }
     return kept;
@@ -224,9 +242,14 @@ class ContainerPlanner {
     });
     if (status.hash !== '' && status.hash !== containerHash(container))
       return stop('definitionChanged', 'definition changed');
-    if (this.#verdicts.startupFailed(status.id)) return stop('startupProbe', 'failed startup probe');
-    if (this.#verdicts.livenessFailed(status.id)) return stop('livenessProbe', 'failed liveness probe');
-    return undefined;
+    if (this.#facts.startupFailed(status.id)) return stop('startupProbe', 'failed startup probe');
+    if (this.#facts.livenessFailed(status.id)) return stop('livenessProbe', 'failed liveness probe');
+    if (this.#facts.resizeOf(container, status) !== 'restart') return undefined;
+    return { ...stop('resize', ''), message: `Container ${container.name} resize requires restart` };
+  }
+
+  #planResize(spec: Container, container: RuntimeContainer): void {
+    if (this.#facts.resizeOf(spec, container) === 'update') this.#resize.push({ spec, container });
   }
 
   #unknown(container: Container, status: RuntimeContainer, title: string): ContainerStop {

@@ -9,8 +9,9 @@ import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
 import type { Prober } from '../probes/prober.ts';
+import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
-import type { ContainerRuntime } from '../runtime/runtime.ts';
+import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
 import type { VolumeSources } from '../volumes/resolve.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -32,6 +33,8 @@ export interface PodServices {
   readonly volumeSources: VolumeSources;
   readonly restartBackoff: KeyedBackoff;
   readonly facts: MachineFacts;
+  /** What containers were given, which may be other than what they now ask for. */
+  readonly allocations: Allocations;
   /** Who has processors and memory for itself; absent: nobody has. */
   readonly resources?: NodeResources | undefined;
   /** Of the groups above Pods, by the Pods that there are now. */
@@ -41,9 +44,11 @@ export interface PodServices {
   /** Whether Services are known, so that a container's environment can be made. */
   servicesReady(): boolean;
   hostIps(): readonly string[];
+  /** Why the node has not enough for what a Pod of its own asks for now. */
+  resizeRejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined;
   allocatable(): Readonly<Record<string, string>>;
-  /** Whether the runtime can make everything below a mount read-only as well. */
-  recursiveReadonly(runtimeHandler: string): boolean;
+  /** What the runtime can do when it runs Pods in this way; undefined when it has not told. */
+  runtimeHandler(name: string): RuntimeHandler | undefined;
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */

@@ -7,6 +7,7 @@ import { isSidecar, podCondition, withPodCondition } from '../../api/core/v1/pod
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { ContainerStatus, Pod, PodCondition, PodPhase, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import { type ContainerKnowledge, type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { podPhase } from './pod-phase.ts';
 import { type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
@@ -31,6 +32,8 @@ export interface PodStatusInput {
   /** Nothing of it runs any more, and nothing will. */
   readonly isTerminal: boolean;
   readonly cause?: TerminationCause | undefined;
+  /** How far a change of its resources has come. */
+  readonly resizing?: readonly PodCondition[] | undefined;
 }
 
 export function podStatus(input: PodStatusInput): PodStatus {
@@ -124,7 +127,7 @@ function hasInitialised(pod: Pod, statuses: ContainerStatuses): boolean {
 type ConditionDraft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 function conditions(input: PodStatusInput, containers: ContainerStatuses, phase: PodPhase): readonly PodCondition[] {
-  const { pod, nowMs, cause } = input;
+  const { pod, nowMs, cause, resizing = [] } = input;
   const drafts: ConditionDraft[] = [
     readyToStartContainers(input),
     initializedCondition(pod, containers, phase),
@@ -133,7 +136,9 @@ function conditions(input: PodStatusInput, containers: ContainerStatuses, phase:
     { type: 'PodScheduled', status: 'True' },
   ];
   if (cause?.condition) drafts.push({ status: 'True', ...cause.condition });
-  let list: readonly PodCondition[] = pod.status?.conditions ?? [];
+  let list: readonly PodCondition[] = (pod.status?.conditions ?? []).filter(
+    ({ type }) => !resizeConditionTypes.has(type) || resizing.some((condition) => condition.type === type),
+  );
   for (const condition of drafts) {
     list = withPodCondition(list, {
       ...condition,
@@ -141,6 +146,7 @@ function conditions(input: PodStatusInput, containers: ContainerStatuses, phase:
       ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     });
   }
+  for (const condition of resizing) list = withPodCondition(list, condition);
   return list;
 }
 

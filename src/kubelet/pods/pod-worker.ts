@@ -13,12 +13,14 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import { PodResize } from '../resize/pod-resize.ts';
+import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
 import { executePlan } from './pod-execution.ts';
-import { planPod } from './pod-plan.ts';
+import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
@@ -37,6 +39,8 @@ export interface PodWorkerOptions {
   readonly signal: AbortSignal;
   /** Where the status goes; undefined as long as a static Pod has no mirror. */
   statusTarget(pod: Pod): StatusTarget | undefined;
+  /** It was given other resources. */
+  onResize(worker: PodWorker): void;
   /** The stage changed. */
   onStage(worker: PodWorker): void;
 }
@@ -52,8 +56,10 @@ export class PodWorker {
   readonly #options: PodWorkerOptions;
   readonly #services: PodServices;
   readonly #verdicts: ContainerVerdicts;
+  readonly #resize: PodResize;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #startTimeMs: number;
+  /** As its source has it. */
   #pod: Pod;
   #stage: PodStage = 'syncing';
   #observed: RuntimePod = emptyRuntimePod;
@@ -80,10 +86,17 @@ export class PodWorker {
     this.#services = options.services;
     this.#startTimeMs = timeOr(pod.status?.startTime, options.services.clock.now());
     this.#verdicts = new ContainerVerdicts(options.services, () => this.wake());
+    this.#resize = new PodResize(options.services, pod);
   }
 
+  /** As it runs here: with the resources that it was given. */
   get pod(): Pod {
-    return this.#pod;
+    return this.#services.allocations.allocated(this.#pod);
+  }
+
+  /** Asks for more than there is now. */
+  get awaitsResize(): boolean {
+    return this.#stage === 'syncing' && this.#resize.isDeferred;
   }
 
   get stage(): PodStage {
@@ -229,12 +242,13 @@ export class PodWorker {
       this.#isDirty = true;
       return undefined;
     }
+    if (this.#resize.consider(this.#pod)) this.#options.onResize(this);
     await this.#observe(signal);
     const deadlineMs = this.#untilDeadline();
     if (deadlineMs !== undefined && deadlineMs <= 0) return this.#endAtDeadline();
     for (let round = 0; ; round++) {
       this.#publish(false);
-      const plan = planPod(this.#pod, this.#observed, this.#verdicts);
+      const plan = planPod(this.pod, this.#observed, this.#planFacts());
       if (plan.endPod) {
         this.#graceSeconds ??= this.#pod.spec.terminationGracePeriodSeconds ?? 30;
         this.#enter('terminating');
@@ -250,13 +264,14 @@ export class PodWorker {
         pod: this.#podWithStatus(),
         observed: this.#observed,
         waiting: this.#waiting,
+        resizeFailed: (message) => this.#resize.fail(this.pod, message),
         signal,
       });
       await this.#observe(signal);
       this.#publish(false);
       // What was done may have opened the way for the next container; what has to wait says how long.
       if (!outcome.didSomething || outcome.retryAfterMs !== undefined || round === 20) {
-        return earliest(outcome.retryAfterMs, outcome.renewAfterMs, deadlineMs);
+        return earliest(outcome.retryAfterMs, outcome.renewAfterMs, this.#resize.retryAfterMs, deadlineMs);
       }
     }
   }
@@ -344,7 +359,10 @@ export class PodWorker {
     const readMessage = host.files.terminationMessage.bind(host.files);
     const readReason = (container: ContainerStatus) => this.#reasonOf(container);
     this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
-    if (this.#stage === 'syncing') this.#verdicts.follow(this.#podWithStatus(), this.#observed);
+    if (this.#stage === 'syncing') {
+      this.#verdicts.follow(this.#podWithStatus(), this.#observed);
+      this.#resize.settle(this.pod, this.#observed);
+    }
     for (const { name } of runningContainers(this.#observed)) this.#waiting.delete(name);
   }
 
@@ -357,7 +375,18 @@ export class PodWorker {
     return isNew && reason === 'Error' ? 'OOMKilled' : reason;
   }
 
+  #planFacts(): PlanFacts {
+    const verdicts = this.#verdicts;
+    return {
+      livenessFailed: (id) => verdicts.livenessFailed(id),
+      startupFailed: (id) => verdicts.startupFailed(id),
+      isStarted: (id) => verdicts.isStarted(id),
+      resizeOf: (spec, container) => this.#resize.changeOf(this.pod, spec, container),
+    };
+  }
+
   #publish(isTerminal: boolean): void {
+    if (isTerminal) this.#resize.end();
     const target = this.#target();
     const { clock, statuses, runtimeName } = this.#services;
     const status = podStatus({
@@ -368,11 +397,13 @@ export class PodWorker {
       nowMs: clock.now(),
       isTerminal,
       cause: this.#cause,
+      resizing: this.#resize.conditions,
       knowledge: {
         waiting: this.#waiting,
         runtimeName,
         isStarted: (id) => this.#verdicts.isStarted(id),
         isReady: (id) => this.#verdicts.isReady(id),
+        resourcesOf: (name, id) => this.#services.allocations.actuated(this.uid, name, id),
       },
     });
     this.#status = status;
@@ -384,7 +415,8 @@ export class PodWorker {
   /** With the newest status of our own, and the conditions that others have set meanwhile. */
   #podWithStatus(): Pod {
     const own = this.#status;
-    if (!own) return this.#pod;
+    const { pod } = this;
+    if (!own) return pod;
     const foreign = (this.#pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
     const conditions = [
       ...(own.conditions ?? []).filter(
@@ -392,7 +424,7 @@ export class PodWorker {
       ),
       ...foreign,
     ];
-    return { ...this.#pod, status: { ...own, conditions: inOrder(conditions, own) } };
+    return { ...pod, status: { ...own, conditions: inOrder(conditions, own) } };
   }
 
   #target(): StatusTarget | undefined {
@@ -425,7 +457,14 @@ export class PodWorker {
   }
 }
 
-const ownConditions = new Set(['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']);
+const ownConditions = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+  ...resizeConditionTypes,
+]);
 
 /** Whether two versions of a Pod differ only in what the kubelet itself writes. */
 function isSameToKubelet(a: Pod, b: Pod): boolean {

@@ -4,6 +4,7 @@
  * every source has been heard.
  */
 import { isPodTerminal } from '../../api/core/v1/pod-status.ts';
+import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import { rejectionOf } from './admission.ts';
@@ -76,9 +77,14 @@ export class PodWorkers {
       return;
     }
     const worker = this.#create(pod);
-    const rejection = this.#rejectionOf(pod);
-    if (rejection) worker.reject(rejection.reason, rejection.message);
-    else worker.update(pod);
+    const { allocations } = this.#options.services;
+    const rejection = this.#rejectionOf(allocations.allocated(pod));
+    if (rejection) {
+      worker.reject(rejection.reason, rejection.message);
+      return;
+    }
+    if (!allocations.has(uid)) allocations.allocate(pod);
+    worker.update(pod);
   }
 
   /** Its source has it no more. */
@@ -122,9 +128,15 @@ export class PodWorkers {
       services,
       signal,
       statusTarget,
+      // It may have given something back.
+      onResize: () => this.#retryResizes(),
       onStage: ({ uid, stage }) => {
         if (stage === 'finished') this.#workers.delete(uid);
-        if (stage === 'terminated') services.resources?.release(uid);
+        if (stage === 'terminated') {
+          services.resources?.release(uid);
+          services.allocations.release(uid);
+          this.#retryResizes();
+        }
       },
     });
     this.#workers.set(worker.uid, worker);
@@ -137,12 +149,29 @@ export class PodWorkers {
     if (hasRun || pod.metadata.deletionTimestamp || isPodTerminal(pod)) return undefined;
     const refused = this.#options.refuse?.(pod);
     if (refused) return refused;
+    return this.#insufficiency(pod) ?? this.#options.services.resources?.admit(pod);
+  }
+
+  /** Why the node has not enough for what one of its Pods asks for now. */
+  resizeRejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
+    return this.#insufficiency(pod);
+  }
+
+  #insufficiency(pod: Pod) {
     const others = this.all()
       .filter(
         (worker) => worker.uid !== pod.metadata.uid && (worker.stage === 'syncing' || worker.stage === 'terminating'),
       )
       .map((worker) => worker.pod);
-    return rejectionOf(pod, others, this.#options.node()) ?? this.#options.services.resources?.admit(pod);
+    return rejectionOf(pod, others, this.#options.node());
+  }
+
+  /** The most important first: each takes what it needs when it is woken. */
+  #retryResizes(): void {
+    const priority = ({ pod }: PodWorker) => pod.spec.priority ?? 0;
+    const rank = (worker: PodWorker) => (qosClass(worker.pod) === 'Guaranteed' ? 0 : 1);
+    const waiting = this.all().filter(({ awaitsResize }) => awaitsResize);
+    for (const worker of waiting.sort((a, b) => priority(b) - priority(a) || rank(a) - rank(b))) worker.wake();
   }
 
   #abandon(): void {

@@ -9,6 +9,7 @@ import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts'
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Client } from '../../client/client.ts';
+import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 
 export interface StatusWriterOptions {
   readonly client: Client;
@@ -176,9 +177,13 @@ export function statusPatch(before: PodStatus | undefined, after: PodStatus): Re
   }
   if (Array.isArray(patch.conditions) && before?.conditions) {
     // Merged by type: those of others, as they were when we looked, must not be written back.
-    patch.conditions = after.conditions
-      ?.filter((condition) => !before.conditions?.some((old) => sameJson(old, condition)))
+    const news = (after.conditions ?? [])
+      .filter((condition) => !before.conditions?.some((old) => sameJson(old, condition)))
       .map((condition) => ({ ...gone(before.conditions?.find(({ type }) => type === condition.type)), ...condition }));
+    const ended = before.conditions
+      .filter(({ type }) => resizeConditionTypes.has(type) && !after.conditions?.some((one) => one.type === type))
+      .map(({ type }) => ({ $patch: 'delete', type }));
+    patch.conditions = [...news, ...ended];
   }
   for (const key of ['podIPs', 'hostIPs']) {
     if (Array.isArray(patch[key]) && Array.isArray(old[key]))

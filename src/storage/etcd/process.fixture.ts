@@ -59,7 +59,7 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
     const peers = ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster];
     // Large values belong to the contract; short elections keep the tests short.
     const limits = ['--max-request-bytes', '8388608', '--heartbeat-interval', '50', '--election-timeout', '500'];
-    return memberOf(client, binary, [...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
+    return memberOf(client, [binary, ...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
   });
   await Promise.all(members.map((member) => member.start()));
   return {
@@ -72,12 +72,14 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
   };
 }
 
-function memberOf(endpoint: string, binary: string, flags: readonly string[]): EtcdMember {
+/** `command`: the program that becomes the member, and its words. */
+export function memberOf(endpoint: string, command: readonly [string, ...string[]]): EtcdMember {
+  const [program, ...words] = command;
   let running: ChildProcess | undefined;
   return {
     endpoint,
     async start() {
-      const child = spawn(binary, flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
       running = child;
       await new Promise<void>((resolve, reject) => {
         let text = '';

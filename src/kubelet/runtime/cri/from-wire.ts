@@ -123,7 +123,8 @@ export function containerStatus(from: wire.ContainerStatus): ContainerStatus {
       gid: Number(user.gid),
       supplementalGroups: user.supplementalGroups.map(Number),
     },
-    stopSignal: from.stopSignal === 'RUNTIME_DEFAULT' ? undefined : from.stopSignal,
+    stopSignal:
+      from.stopSignal === 'RUNTIME_DEFAULT' ? undefined : from.stopSignal.replace('PLUS', '+').replace('MINUS', '-'),
   };
 }
 

@@ -126,7 +126,7 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
     stdin: config.stdin,
     stdinOnce: config.stdinOnce,
     tty: config.tty,
-    stopSignal: config.stopSignal as wire.Signal | undefined,
+    stopSignal: config.stopSignal?.replace('+', 'PLUS').replace('-', 'MINUS') as wire.Signal | undefined,
     linux: {
       resources: linuxResources(config.resources),
       securityContext: {
