@@ -30,6 +30,8 @@ export interface HostProcess {
   start(): Promise<void>;
   /** Sends a signal; resolves, for SIGTERM and SIGKILL, when the process has gone. */
   signal(signal: NodeJS.Signals): Promise<void>;
+  /** Its status, when it has gone by itself; null when by a signal. */
+  ended(): Promise<number | null>;
   /** What it has written since it began. */
   output(): string;
 }
@@ -200,6 +202,11 @@ export function hostProcess(options: HostProcessOptions): HostProcess {
       if (!child || child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);
       if (signal === 'SIGTERM' || signal === 'SIGKILL') await once(child, 'exit');
+    },
+    async ended() {
+      const child = running!;
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      return child.exitCode;
     },
     output: () => output,
   };

@@ -97,7 +97,7 @@ describe('a node with systemd and cgroup v2', { skip: missing ?? false, timeout:
       ),
       /^0-1$/m,
     );
-    await node.create('torn', { containers: [forever({ resources: resources('2', '64Mi') })] });
+    await node.create('torn', { containers: [forever({ resources: resources('500m', '1200Mi') })] });
     assert.equal((await node.phase('torn', 'Failed')).status?.reason, 'TopologyAffinityError');
     const state = JSON.parse(await read('/var/lib/kubelet/cpu_manager_state'));
     assert.deepEqual(

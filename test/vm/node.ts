@@ -39,7 +39,9 @@ export class GuestNode {
     ]);
     const node = new GuestNode(guest, cluster);
     try {
-      await guest.run('for file in /opt/coracle/images/*.tar; do ctr -n k8s.io images import $file; done');
+      await guest.run(
+        'systemctl start containerd; for file in /opt/coracle/images/*.tar; do ctr -n k8s.io images import $file; done',
+      );
       await guest.run(options.prepare ?? '');
       await node.configure(fields);
       await node.whenReady();
@@ -153,7 +155,7 @@ export function container(script: string, more: Partial<Container> = {}): Contai
 export const forever = (more: Partial<Container> = {}) =>
   container("trap 'exit 0' TERM; while true; do sleep 0.2; done", more);
 
-export async function until(what: string, isTrue: () => Promise<boolean>, seconds = 90): Promise<void> {
+export async function until(what: string, isTrue: () => Promise<boolean>, seconds = 180): Promise<void> {
   const last = performance.now() + seconds * 1000;
   let failure: unknown;
   while (performance.now() < last) {

@@ -12,9 +12,9 @@ import { schedulerSettings } from './kube-scheduler.ts';
 const given = (table: readonly FlagDefinition[], ...words: string[]) => new GivenFlags(parseFlags(table, words));
 
 test('a flag that nobody asked about has no effect, and is named', () => {
-  const flags = given(kubeletFlags, '--max-pods=20', '--disabled-metrics=x', '--config-dir=/x');
+  const flags = given(kubeletFlags, '--max-pods=20', '--disabled-metrics=x', '--runtime-cgroups=/x');
   assert.equal(kubeletSettings(flags.parsed).configuration.maxPods, 20);
-  assert.deepEqual(flags.withoutEffect(), ['config-dir', 'disabled-metrics']);
+  assert.deepEqual(flags.withoutEffect(), ['disabled-metrics', 'runtime-cgroups']);
 });
 
 test('the scheduler´s flags say where it leads', () => {

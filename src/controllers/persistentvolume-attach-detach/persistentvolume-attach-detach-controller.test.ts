@@ -156,3 +156,13 @@ test('a volume of a driver that attaches nothing is not attached', async () => {
   await addPod(cluster, 'p', 'a');
   assert.deepEqual(attachments(cluster), []);
 });
+
+test('an attachment of a volume that nobody knows is left alone', async () => {
+  await using cluster = await start();
+  await cluster.client.create(volumeAttachments, {
+    metadata: { name: 'by-hand' },
+    spec: { attacher: driver, nodeName: 'a', source: { persistentVolumeName: 'unknown' } },
+  });
+  await cluster.clock.advance(3600_000);
+  assert.deepEqual(onNodes(cluster), ['a']);
+});

@@ -211,7 +211,9 @@ class AttachLoop {
       if (!name) return [];
       const csi = this.#volumes.get(name)?.spec?.csi;
       if (csi) this.#uniqueNames.set(name, `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`);
-      return [{ attachment, uniqueName: this.#uniqueNames.get(name) }];
+      const uniqueName = this.#uniqueNames.get(name);
+      // Of a volume that was never seen here: somebody else's attachment.
+      return uniqueName === undefined ? [] : [{ attachment, uniqueName }];
     });
   }
 

@@ -92,9 +92,9 @@ export class Eviction {
 
   /** One look; how many Pods were evicted. */
   async look(): Promise<number> {
-    const { activePods, clock, configuration, host, onConditions } = this.#options;
-    const { dedicatedImageFs } = await host.usage();
-    const observations = await this.#observe();
+    const { activePods, clock, configuration, onConditions } = this.#options;
+    const measurement = await this.#measure();
+    const { observations, dedicatedImageFs } = measurement;
     const before = [...this.conditions].join();
     this.#pressure = nextPressure(this.#pressure, observations, clock.monotonic(), {
       thresholds: withContainerFilesystem(this.#thresholds, dedicatedImageFs),
@@ -107,13 +107,13 @@ export class Eviction {
       if (violators > 0) return violators;
     }
     const [threshold] = this.#pressure.due;
-    return threshold ? this.#relieve(threshold, pods, { observations, dedicatedImageFs }) : 0;
+    return threshold ? this.#relieve(threshold, pods, measurement) : 0;
   }
 
-  async #observe(): Promise<Observations> {
+  async #measure(): Promise<Measurement> {
     const { facts, host } = this.#options;
     const [usage, podsMemory] = await Promise.all([host.usage(), host.cgroups.podsMemory()]);
-    return observationsOf(facts, usage, podsMemory);
+    return { observations: observationsOf(facts, usage, podsMemory), dedicatedImageFs: usage.dedicatedImageFs };
   }
 
   async #evictViolators(pods: readonly Pod[], dedicatedImageFs: boolean): Promise<number> {
@@ -136,7 +136,7 @@ export class Eviction {
   async #relieve(
     threshold: Threshold,
     pods: readonly Pod[],
-    { observations, dedicatedImageFs }: { readonly observations: Observations; readonly dedicatedImageFs: boolean },
+    { observations, dedicatedImageFs }: Measurement,
   ): Promise<number> {
     const { log, nodeEvent } = this.#options;
     const resource = resourceOf(threshold.signal);
@@ -179,7 +179,7 @@ export class Eviction {
       await remove().catch((error) =>
         log.warn('unexpected error when attempting to reduce resource pressure', { resource, error: messageOf(error) }),
       );
-    const observations = await this.#observe();
+    const { observations } = await this.#measure();
     const thresholds = withContainerFilesystem(this.#thresholds, dedicatedImageFs);
     return !thresholds.some((threshold) => isMet(threshold, observations.get(threshold.signal), 'withReclaim'));
   }
@@ -210,6 +210,11 @@ export class Eviction {
     );
     return true;
   }
+}
+
+interface Measurement {
+  readonly observations: Observations;
+  readonly dedicatedImageFs: boolean;
 }
 
 interface EvictionDetails {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, networkInterfaces, release } from 'node:os';
 import { join } from 'node:path';
+import { pageResource } from '../cgroups/page-size.ts';
 import type { FilesystemSpace, MachineFacts, MachineUsage } from './host.ts';
 import { cgroupVersion } from './linux-cgroups.ts';
 
@@ -102,7 +103,7 @@ async function hugepages(): Promise<Record<string, number>> {
     const kib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
     if (kib === 0) continue;
     const pages = Number(await text(`${directory}/${name}/nr_hugepages`));
-    sizes[`hugepages-${kib >= 1024 * 1024 ? `${kib / 1024 / 1024}Gi` : `${kib / 1024}Mi`}`] = pages * kib * 1024;
+    sizes[pageResource(kib)] = pages * kib * 1024;
   }
   return sizes;
 }

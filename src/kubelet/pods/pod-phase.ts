@@ -28,7 +28,8 @@ export function isStaticPod(pod: Pod): boolean {
   return source !== undefined && source !== 'api';
 }
 
-const systemCriticalPriority = 2_000_000_000;
+/** The lowest of what belongs to the system. */
+export const systemCriticalPriority = 2_000_000_000;
 
 /** Runs for the node or the cluster itself: it has the priority of their components. */
 export function hasCriticalPriority({ spec }: Pod): boolean {

@@ -1,6 +1,7 @@
 /** The machine's processors and memory nodes, from /sys. A machine without memory nodes has one. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pageResource } from '../cgroups/page-size.ts';
 import { parseCpuSet } from './cpu-set.ts';
 import type { MachineTopology, MemoryNode, Processor } from './machine-topology.ts';
 
@@ -46,8 +47,7 @@ async function memoryNode(id: number): Promise<MemoryNode> {
   for (const name of await readdir(join(directory, 'hugepages')).catch(() => [])) {
     const kib = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
     const pages = Number(await text(join(directory, 'hugepages', name, 'nr_hugepages')));
-    if (kib > 0)
-      hugepages[kib >= 1024 ** 2 ? `hugepages-${kib / 1024 ** 2}Gi` : `hugepages-${kib / 1024}Mi`] = pages * kib * 1024;
+    if (kib > 0) hugepages[pageResource(kib)] = pages * kib * 1024;
   }
   return {
     id,

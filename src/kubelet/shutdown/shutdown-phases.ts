@@ -7,6 +7,7 @@
  * A Pod below the lowest priority goes with the lowest. A phase without Pods takes no time.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { systemCriticalPriority } from '../pods/pod-phase.ts';
 
 export interface ShutdownPhase {
   /** The lowest priority of its Pods. */
@@ -20,8 +21,6 @@ export interface ShutdownSettings {
   readonly shutdownGracePeriodByPodPriority: readonly ShutdownPhase[];
 }
 
-const criticalPriority = 2_000_000_000;
-
 /** The least important first; none: the kubelet does not delay a shutdown. */
 export function shutdownPhases(settings: ShutdownSettings): readonly ShutdownPhase[] {
   const { shutdownGracePeriodMs, shutdownGracePeriodCriticalPodsMs, shutdownGracePeriodByPodPriority } = settings;
@@ -31,7 +30,7 @@ export function shutdownPhases(settings: ShutdownSettings): readonly ShutdownPha
   if (shutdownGracePeriodMs === 0 || regularMs < 0) return [];
   return [
     { priority: 0, seconds: Math.floor(regularMs / 1000) },
-    { priority: criticalPriority, seconds: Math.floor(shutdownGracePeriodCriticalPodsMs / 1000) },
+    { priority: systemCriticalPriority, seconds: Math.floor(shutdownGracePeriodCriticalPodsMs / 1000) },
   ];
 }
 

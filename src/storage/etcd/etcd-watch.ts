@@ -2,9 +2,9 @@
  * One watch on etcd that outlives its connections. Invariant: its watcher gets every change of its range after its position exactly
  * once and in order, or its end.
  *
- * A watcher that wants to hear of progress is told of it in one of two ways. Where what etcd says of progress is true, the watch asks for
- * it. Where it is not (before 3.4.31 and 3.5.13), the watch is one on all keys of etcd, not on its range alone: then each event proves
- * that all before it have come.
+ * It asks for all keys of etcd, not for its range alone, if its watcher wants to hear of progress: then each event proves that all
+ * before it have come, on every release of etcd (what etcd itself says of progress is not to be trusted before 3.4.31 and 3.5.13, and is
+ * not used yet).
  *
  * It begins at its position, the change there included, and passes that one over: etcd takes a watch from the very revision that was
  * compacted, whose removals are gone, and so one that begins after a position before it would have a gap.
