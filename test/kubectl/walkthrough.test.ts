@@ -264,7 +264,11 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       assert.equal(onNode('uncordon', node), `node/${node} uncordoned\n`);
       kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
 
-      assert.throws(() => onNode('top', 'nodes'), /Metrics API not available/);
+      await eventually(
+        () => onNode('top', 'nodes'),
+        (table) => new RegExp(`^NAME +CPU.*\n${node} +\\d+m +\\d+% +\\d+Mi`).test(table),
+        'what the node uses',
+      );
       assert.match(
         onNode('get', 'componentstatuses'),
         /^NAME +STATUS +MESSAGE +ERROR *\nscheduler +Healthy +ok *\ncontroller-manager +Healthy +ok *\netcd-0 +Healthy +ok *\n$/,

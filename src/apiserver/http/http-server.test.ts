@@ -442,13 +442,20 @@ describe('the server on the network', () => {
     assert.equal(version.minor, '36');
   });
 
-  test('discovery and OpenAPI carry an ETag and can be asked whether they changed', async () => {
-    for (const path of ['/api', '/apis', '/apis/apps/v1', '/openapi/v2', '/openapi/v3']) {
-      const first = await ask({ path });
+  test('aggregated discovery and OpenAPI carry an ETag and can be asked whether they changed; plain discovery does not', async () => {
+    const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    for (const [path, accept] of [
+      ['/api', aggregated],
+      ['/apis', aggregated],
+      ['/openapi/v2', 'application/json'],
+      ['/openapi/v3', 'application/json'],
+    ] as const) {
+      const first = await ask({ path, headers: { accept } });
       assert.equal(first.status, 200, path);
-      const again = await ask({ path, headers: { 'if-none-match': String(first.headers.etag) } });
+      const again = await ask({ path, headers: { accept, 'if-none-match': String(first.headers.etag) } });
       assert.equal(again.status, 304, path);
     }
+    for (const path of ['/api', '/apis', '/apis/apps/v1']) assert.equal((await ask({ path })).headers.etag, undefined);
   });
 });
 
