@@ -1,82 +1,98 @@
 /**
- * `npm test`: `npm run check`, then the suites that meet the real parts, one after the other, each within its budget. Prints the
- * time of every suite and ends with the sum of tests. `node scripts/test.ts NAME...` runs only the named suites.
+ * `npm test`: `npm run check`, then the suites that meet the real parts, each within its budget, in two lanes side by side: most of them wait
+ * for processes more than they compute. A suite's output is shown when it has ended. Ends with the time of every suite.
+ * `node scripts/test.ts NAME...` runs only the named suites; a single one shows its output as it comes.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 
 interface Suite {
   readonly name: string;
+  readonly lane: 1 | 2;
   readonly files: readonly string[];
   readonly budgetMinutes: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const suites: readonly Suite[] = [
-  { name: 'api', files: ['test/api/*.test.ts', 'examples/**/*.test.ts'], budgetMinutes: 8 },
-  { name: 'conformance', files: ['test/conformance/*.test.ts'], budgetMinutes: 6 },
-  { name: 'cli', files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
-  { name: 'package', files: ['test/package/*.test.ts'], budgetMinutes: 3 },
-  { name: 'kubectl', files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
-  { name: 'seeds', files: ['test/seeds/*.test.ts'], budgetMinutes: 3 },
-  { name: 'etcd', files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
+  { name: 'api', lane: 1, files: ['test/api/*.test.ts', 'examples/**/*.test.ts'], budgetMinutes: 8 },
+  { name: 'conformance', lane: 1, files: ['test/conformance/*.test.ts'], budgetMinutes: 6 },
+  { name: 'cli', lane: 1, files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
+  { name: 'package', lane: 1, files: ['test/package/*.test.ts'], budgetMinutes: 3 },
+  { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
+  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 3 },
+  { name: 'etcd', lane: 2, files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {
     name: 'api-over-etcd',
+    lane: 1,
     files: ['test/api/{watch-and-list,custom-resources,custom-conversions,patches,stored-versions}.test.ts'],
     budgetMinutes: 3,
     env: { CORACLE_TEST_STORE: 'etcd' },
   },
   // Kills, freezes, partitions, full disks and power cuts, with another seed every day.
-  { name: 'faults', files: ['test/faults/*.test.ts'], budgetMinutes: 6 },
+  { name: 'faults', lane: 1, files: ['test/faults/*.test.ts'], budgetMinutes: 6 },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
-  { name: 'node', files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
+  { name: 'node', lane: 2, files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.
-  { name: 'guest', files: ['test/vm/*.test.ts'], budgetMinutes: 8 },
+  { name: 'guest', lane: 2, files: ['test/vm/*.test.ts'], budgetMinutes: 8 },
 ];
 
 const asked = process.argv.slice(2);
+const chosen = suites.filter(({ name }) => asked.length === 0 || asked.includes(name));
+const isAlone = chosen.length + (asked.includes('check') ? 1 : 0) === 1;
 const report: string[] = [];
 let failed = false;
 
 type Run = Pick<Suite, 'name' | 'budgetMinutes' | 'env'>;
 
-function run({ name, budgetMinutes, env }: Run, command: readonly string[]): void {
+function run({ name, budgetMinutes, env }: Run, [program = '', ...words]: readonly string[]): Promise<void> {
   const started = performance.now();
-  const result = spawnSync(command[0]!, command.slice(1), {
+  console.log(`${name} begins`);
+  const child = spawn(program, words, {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: 'inherit',
+    stdio: isAlone ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     timeout: budgetMinutes * 60_000 * 2,
     killSignal: 'SIGKILL',
   });
-  const minutes = (performance.now() - started) / 60_000;
-  const ok = result.status === 0;
-  failed ||= !ok;
-  report.push(
-    `${ok ? 'ok    ' : 'FAILED'} ${name}: ${minutes.toFixed(1)} of ${budgetMinutes} min${minutes > budgetMinutes ? ' (over its budget)' : ''}`,
-  );
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk));
+  return new Promise((done) => {
+    child.once('close', (status) => {
+      const minutes = (performance.now() - started) / 60_000;
+      failed ||= status !== 0;
+      const over = minutes > budgetMinutes ? ' (over its budget)' : '';
+      const result = `${status === 0 ? 'ok    ' : 'FAILED'} ${name}: ${minutes.toFixed(1)} of ${budgetMinutes} min${over}`;
+      report.push(result);
+      console.log(`\n== ${name} ==\n${Buffer.concat(output)}\n${result}`);
+      done();
+    });
+  });
+}
+
+async function runLane(lane: Suite['lane']): Promise<void> {
+  const reporter = resolve(root, 'scripts/test-reporter.ts');
+  for (const suite of chosen) {
+    if (suite.lane !== lane) continue;
+    const files = globSync([...suite.files], { cwd: root });
+    if (files.length === 0) throw new Error(`suite ${suite.name} has no files`);
+    await run(suite, [
+      process.execPath,
+      '--test',
+      '--test-concurrency=1',
+      `--test-timeout=${suite.budgetMinutes * 120_000}`,
+      `--test-reporter=${reporter}`,
+      ...files,
+    ]);
+  }
 }
 
 if (asked.length === 0 || asked.includes('check'))
-  run({ name: 'check', budgetMinutes: 2 }, [process.execPath, 'scripts/check.ts']);
-for (const suite of suites) {
-  if (asked.length > 0 && !asked.includes(suite.name)) continue;
-  if (globSync([...suite.files], { cwd: root }).length === 0) continue;
-  const reporter = resolve(root, 'scripts/test-reporter.ts');
-  if (!existsSync(reporter)) throw new Error(`no reporter at ${reporter}`);
-  console.log(`\n== ${suite.name} ==`);
-  run(suite, [
-    process.execPath,
-    '--test',
-    '--test-concurrency=1',
-    `--test-timeout=${suite.budgetMinutes * 120_000}`,
-    `--test-reporter=${reporter}`,
-    ...suite.files,
-  ]);
-}
+  await run({ name: 'check', budgetMinutes: 2 }, [process.execPath, 'scripts/check.ts']);
+await Promise.all([runLane(1), runLane(2)]);
 
 console.log(`\n${report.join('\n')}`);
 process.exit(failed ? 1 : 0);
