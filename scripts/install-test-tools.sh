@@ -31,10 +31,7 @@ fi
 
 # Programs of the newest suite, beside the machine's own: fetched with package lists of their own, so the machine's stay as they are.
 mirror=''
-if [ -f /usr/share/keyrings/debian-archive-keyring.gpg ]; then
-  mirror=$(sed -n 's/^URIs: *\([^ ]*\/debian\)\/*$/\1/p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
-  [ -n "$mirror" ] || mirror=$(awk '$1 == "deb" && $2 ~ /\/debian\/?$/ { print $2; exit }' /etc/apt/sources.list 2>/dev/null || true)
-fi
+[ ! -f /usr/share/keyrings/debian-archive-keyring.gpg ] || mirror=$(scripts/debian-mirror.sh)
 
 # from_later_suite PACKAGE RELEASE BINARY TARGET
 from_later_suite() {

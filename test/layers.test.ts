@@ -63,7 +63,7 @@ test('controllers do not import one another, except for what their family shares
     if (rest === undefined || isTest(file.path)) continue;
     for (const { target } of importsOf(file)) {
       const [, area, other, inside] = target?.split('/') ?? [];
-      if (area !== 'controllers' || inside === undefined || other === own || other === 'shared' || other === 'gen')
+      if (area !== 'controllers' || inside === undefined || other === own || other === 'common' || other === 'gen')
         continue;
       offences.push(`${file.path} imports ${target}`);
     }

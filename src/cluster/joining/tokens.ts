@@ -4,7 +4,7 @@ import { isNotFound } from '../../apimachinery/status.ts';
 import { formatTime, parseDuration } from '../../apimachinery/time.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
-import { bootstrapTokenOf, bootstrapTokenType, millisecondsLeft } from '../../controllers/shared/bootstrap-token.ts';
+import { bootstrapTokenOf, bootstrapTokenType, millisecondsLeft } from '../../controllers/common/bootstrap-token.ts';
 import { CommandError } from '../command-error.ts';
 
 const namespace = 'kube-system';

@@ -6,8 +6,8 @@ import { type ConfigMap, configMaps, type Secret, secrets } from '../../api/gen/
 import { detachedSignature } from '../../pki/detached-signature.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { bootstrapTokenOf, bootstrapTokenType } from '../shared/bootstrap-token.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { bootstrapTokenOf, bootstrapTokenType } from '../common/bootstrap-token.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 const namespace = 'kube-public';
 const name = 'cluster-info';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { configMaps, secrets } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runTokenCleanerController } from '../token-cleaner/token-cleaner-controller.ts';
 import { runBootstrapSignerController } from './bootstrap-signer-controller.ts';
 

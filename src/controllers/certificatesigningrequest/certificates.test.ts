@@ -7,7 +7,7 @@ import { createCertificateAuthority } from '../../pki/authority.ts';
 import { parseCertificates } from '../../pki/certificate.ts';
 import { createCertificateRequest, type RequestOptions } from '../../pki/certificate-request.ts';
 import { systemKeys } from '../../pki/keys.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runCertificateApprovingController } from './approving-controller.ts';
 import { runCertificateCleanerController } from './cleaner-controller.ts';
 import { signerNames } from './requests.ts';

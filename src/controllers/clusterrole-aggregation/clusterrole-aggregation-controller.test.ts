@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterRoles, type PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runClusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
 
 const rule = (resource: string): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });

@@ -6,7 +6,7 @@ import { type ClusterRole, clusterRoles, type PolicyRule } from '../../api/gen/r
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 export async function runClusterRoleAggregationController(context: ComponentContext): Promise<void> {
   const all = context.informers.of(clusterRoles);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CronJob, type CronJobSpec, cronJobs, jobs } from '../../api/gen/batch-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runCronJobController } from './cronjob-controller.ts';
 import { parseSchedule } from './schedule.ts';
 

@@ -12,9 +12,9 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
-import { controlledBy, indexOwnership } from '../shared/ownership.ts';
-import { sameStatus } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { controlledBy, indexOwnership } from '../common/ownership.ts';
+import { sameStatus } from '../common/wire-equality.ts';
 import { endOf, isTooLate, jobNameFor, nextLookInMs, planHistory, planStart } from './plan.ts';
 import { parseSchedule, type Schedule, wallClock } from './schedule.ts';
 

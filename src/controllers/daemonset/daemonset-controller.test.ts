@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { controllerRevisions, type DaemonSet, type DaemonSetSpec, daemonSets } from '../../api/gen/apps-v1.ts';
 import { nodes, pods, type Taint } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runDaemonSetController } from './daemonset-controller.ts';
 import { targetNodeOf } from './placement.ts';
 

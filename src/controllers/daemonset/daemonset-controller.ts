@@ -18,12 +18,12 @@ import { type Controller, createController, type ReconcileResult } from '../../r
 import type { EventRecorder } from '../../reconcile/events.ts';
 import { Expectations } from '../../reconcile/expectations.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
-import { currentRevision, planHistory, revisionHashLabel, truncateHistory } from '../shared/history.ts';
-import { candidatesFor, claim, indexOwnership, planClaims, resolveController } from '../shared/ownership.ts';
-import { nextAvailableInMs } from '../shared/pods.ts';
-import { slowStart } from '../shared/slow-start.ts';
-import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { currentRevision, planHistory, revisionHashLabel, truncateHistory } from '../common/history.ts';
+import { candidatesFor, claim, indexOwnership, planClaims, resolveController } from '../common/ownership.ts';
+import { nextAvailableInMs } from '../common/pods.ts';
+import { slowStart } from '../common/slow-start.ts';
+import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { podForNode } from './placement.ts';
 import { type DaemonPlan, type ObservedDaemonSet, planDaemonStatus, planPlacement, planUpdate } from './plan.ts';

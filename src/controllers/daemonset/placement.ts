@@ -7,8 +7,8 @@ import { untoleratedTaint, wellKnownTaints } from '../../api/core/v1/tolerations
 import { type DaemonSet, daemonSets } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod, PodSpec, Toleration } from '../../api/gen/core-v1.ts';
 import { type Draft, draft } from '../../apimachinery/meta.ts';
-import { revisionHashLabel } from '../shared/history.ts';
-import { podFromTemplate } from '../shared/pod-template.ts';
+import { revisionHashLabel } from '../common/history.ts';
+import { podFromTemplate } from '../common/pod-template.ts';
 
 export interface Placement {
   /** A Pod should be there. */

@@ -4,8 +4,8 @@
 import { isPodAvailable, isPodReady } from '../../api/core/v1/pod-status.ts';
 import type { DaemonSet, DaemonSetStatus } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import { revisionHashLabel } from '../shared/history.ts';
-import { scaledValue } from '../shared/rounding.ts';
+import { revisionHashLabel } from '../common/history.ts';
+import { scaledValue } from '../common/rounding.ts';
 import { placementOn, targetNodeOf } from './placement.ts';
 
 export interface ObservedDaemonSet {

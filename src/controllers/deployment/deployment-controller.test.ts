@@ -8,8 +8,8 @@ import {
   replicaSets,
 } from '../../api/gen/apps-v1.ts';
 import { pods } from '../../api/gen/core-v1.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runReplicaSetController } from '../replicaset/replicaset-controller.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runDeploymentController } from './deployment-controller.ts';
 
 const web = (replicas: number, strategy?: DeploymentStrategy): Deployment => ({

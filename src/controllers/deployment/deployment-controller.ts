@@ -9,7 +9,7 @@ import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import {
   candidatesFor,
   claim,
@@ -17,7 +17,7 @@ import {
   indexOwnership,
   planClaims,
   resolveController,
-} from '../shared/ownership.ts';
+} from '../common/ownership.ts';
 import { RolloutStep } from './rollout-step.ts';
 
 export interface DeploymentControllerOptions {

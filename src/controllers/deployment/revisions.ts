@@ -5,8 +5,8 @@
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
-import { scaledValue } from '../shared/rounding.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { scaledValue } from '../common/rounding.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 export const templateHashLabel = 'pod-template-hash';
 export const revisionAnnotation = 'deployment.kubernetes.io/revision';

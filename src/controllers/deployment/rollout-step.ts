@@ -18,9 +18,9 @@ import { isAlreadyExists, isNamespaceTerminating, isNotFound, messageOf } from '
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
-import { withKind } from '../shared/events.ts';
-import { templateHash } from '../shared/template-hash.ts';
-import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { templateHash } from '../common/template-hash.ts';
+import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
 import {
   annotationsFor,
   findNewReplicaSet,

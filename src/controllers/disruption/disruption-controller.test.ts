@@ -4,7 +4,7 @@ import { deployments, replicaSets } from '../../api/gen/apps-v1.ts';
 import { pods } from '../../api/gen/core-v1.ts';
 import { type PodDisruptionBudgetSpec, podDisruptionBudgets } from '../../api/gen/policy-v1.ts';
 import { controllerReference } from '../../apimachinery/meta.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runDisruptionController } from './disruption-controller.ts';
 
 const template = { spec: { containers: [] } };

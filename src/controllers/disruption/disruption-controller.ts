@@ -8,8 +8,8 @@ import { keyOf } from '../../apimachinery/meta.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { withKind } from '../shared/events.ts';
-import { sameStatus } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { sameStatus } from '../common/wire-equality.ts';
 import { expectationOf, planBudgetStatus, planDisrupted, planFailedStatus } from './plan.ts';
 import { ControllerScales } from './scale.ts';
 

@@ -8,7 +8,7 @@ import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/g
 import { findCondition } from '../../apimachinery/conditions.ts';
 import type { Condition } from '../../apimachinery/gen/meta-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { scaledValue } from '../shared/rounding.ts';
+import { scaledValue } from '../common/rounding.ts';
 
 /** An eviction that was granted and did not happen counts no longer after this time. */
 const deletionTimeoutMs = 120_000;

@@ -9,8 +9,8 @@ import { customResource, parseApiVersion } from '../../apimachinery/resource.ts'
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { discover } from '../shared/discovery.ts';
-import { resolveController } from '../shared/ownership.ts';
+import { discover } from '../common/discovery.ts';
+import { resolveController } from '../common/ownership.ts';
 
 type Scalable = KubeObject & { readonly spec?: { readonly replicas?: number | undefined } | undefined };
 

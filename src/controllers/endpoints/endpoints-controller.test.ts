@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoints, services } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runEndpointsController } from './endpoints-controller.ts';
 
 const named = (name: string, annotations = {}) => ({

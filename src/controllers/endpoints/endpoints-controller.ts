@@ -18,7 +18,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import {
   endpointsChanged,
   headlessLabel,
@@ -26,9 +26,9 @@ import {
   lastChangeTriggerAnnotation,
   selectsPods,
   triggerTime,
-} from '../shared/service-endpoints.ts';
-import { watchServicePods } from '../shared/service-watch.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+} from '../common/service-endpoints.ts';
+import { watchServicePods } from '../common/service-watch.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 import { planSubsets } from './subsets.ts';
 
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';

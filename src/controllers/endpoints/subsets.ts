@@ -10,7 +10,7 @@ import {
   isHeadless,
   podAddresses,
   targetPortOf,
-} from '../shared/service-endpoints.ts';
+} from '../common/service-endpoints.ts';
 
 /** Addresses beyond this number are left out, and the object says so. */
 export const maxCapacity = 1000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type EndpointSubset, endpoints, services } from '../../api/gen/core-v1.ts';
 import { endpointSlices } from '../../api/gen/discovery-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runEndpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
 
 const at = { namespace: 'a', name: 'db' };

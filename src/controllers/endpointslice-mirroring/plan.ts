@@ -7,7 +7,7 @@ import { endpoints as endpointsType } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { parseIp } from '../../apimachinery/addresses.ts';
 import { controllerReference } from '../../apimachinery/meta.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';

@@ -5,7 +5,7 @@
 import { isPodReady } from '../../api/core/v1/pod-status.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort } from '../../api/gen/discovery-v1.ts';
-import { belongsInEndpoints, hostnameFor, podAddresses, targetPortOf } from '../shared/service-endpoints.ts';
+import { belongsInEndpoints, hostnameFor, podAddresses, targetPortOf } from '../common/service-endpoints.ts';
 
 export type AddressType = 'IPv4' | 'IPv6';
 

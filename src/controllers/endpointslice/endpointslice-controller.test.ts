@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endpoints, nodes, type Pod, pods, type Service, services } from '../../api/gen/core-v1.ts';
 import { endpointSlices } from '../../api/gen/discovery-v1.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runEndpointsController } from '../endpoints/endpoints-controller.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runEndpointSliceController } from './endpointslice-controller.ts';
 
 const web = (spec: Partial<Service['spec']> = {}): Service => ({

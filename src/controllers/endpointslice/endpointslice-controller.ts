@@ -12,14 +12,14 @@ import { isNamespaceTerminating, isNotFound, messageOf } from '../../apimachiner
 import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import {
   endpointsChanged,
   lastChangeTriggerAnnotation,
   selectsPods,
   triggerTime,
-} from '../shared/service-endpoints.ts';
-import { watchServicePods } from '../shared/service-watch.ts';
+} from '../common/service-endpoints.ts';
+import { watchServicePods } from '../common/service-watch.ts';
 import { planEndpoints, zoneLabel } from './endpoints.ts';
 import { controllerName, managedByLabel, planSlices, type SlicePlan, serviceNameLabel } from './plan.ts';
 

@@ -8,8 +8,8 @@ import type { Service } from '../../api/gen/core-v1.ts';
 import { services } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { controllerReference } from '../../apimachinery/meta.ts';
-import { headlessLabel, isHeadless, lastChangeTriggerAnnotation } from '../shared/service-endpoints.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { headlessLabel, isHeadless, lastChangeTriggerAnnotation } from '../common/service-endpoints.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 import { type AddressType, addressTypesOf, type EndpointGroup, portsKey } from './endpoints.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';

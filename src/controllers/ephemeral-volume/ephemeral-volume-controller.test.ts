@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, pods } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runEphemeralVolumeController } from './ephemeral-volume-controller.ts';
 
 test('a Pod’s own claim is made for it; another’s claim of the name is not taken', async () => {

@@ -8,7 +8,7 @@ import { controllerReference, isControlledBy, keyOf } from '../../apimachinery/m
 import { isAlreadyExists, isNamespaceTerminating, messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 
 export interface EphemeralVolumeOptions {
   readonly workers?: number | undefined;

@@ -4,7 +4,7 @@ import { deployments, replicaSets } from '../../api/gen/apps-v1.ts';
 import { configMaps, namespaces, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
 import type { KubeObject, OwnerReference } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type ResourceType } from '../../apimachinery/resource.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runGarbageCollectorController } from './garbage-collector-controller.ts';
 
 const spec = { selector: {}, template: { spec: { containers: [] } } };

@@ -8,7 +8,7 @@ import { apiVersionOf, parseApiVersion, type ResourceType } from '../../apimachi
 import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer, Registration } from '../../reconcile/informer.ts';
-import { discover, supports } from '../shared/discovery.ts';
+import { discover, supports } from '../common/discovery.ts';
 
 /** Events come and go by the thousand and own nothing. */
 const ignored: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events']);

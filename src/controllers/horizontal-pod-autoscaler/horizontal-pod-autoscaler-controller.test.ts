@@ -4,7 +4,7 @@ import { deployments } from '../../api/gen/apps-v1.ts';
 import { type HorizontalPodAutoscalerSpec, horizontalPodAutoscalers } from '../../api/gen/autoscaling-v2.ts';
 import { pods } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runHorizontalPodAutoscalerController } from './horizontal-pod-autoscaler-controller.ts';
 import { noHistory, planReplicas } from './limits.ts';
 

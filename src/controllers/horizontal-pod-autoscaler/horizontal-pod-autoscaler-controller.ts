@@ -19,9 +19,9 @@ import { formatTime } from '../../apimachinery/time.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
-import { discover } from '../shared/discovery.ts';
-import { withKind } from '../shared/events.ts';
-import { equalOnWire, sameStatus } from '../shared/wire-equality.ts';
+import { discover } from '../common/discovery.ts';
+import { withKind } from '../common/events.ts';
+import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
 import { type History, noHistory, planReplicas, withChange } from './limits.ts';
 import { answerOf, type MetricAnswer, type MetricContext, MetricFailure } from './metrics.ts';
 

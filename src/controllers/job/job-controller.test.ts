@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Job, type JobSpec, jobs } from '../../api/gen/batch-v1.ts';
 import { type Pod, pods } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runJobController } from './job-controller.ts';
 
 const job = (spec: Partial<JobSpec> = {}): Job => ({

@@ -12,7 +12,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { Expectations } from '../../reconcile/expectations.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import {
   candidatesFor,
   claim,
@@ -20,7 +20,7 @@ import {
   indexOwnership,
   planClaims,
   resolveController,
-} from '../shared/ownership.ts';
+} from '../common/ownership.ts';
 import { type BackoffRecord, noFailures } from './backoff.ts';
 import { JobPass, removeTracking } from './job-pass.ts';
 import { isFinished } from './outcome.ts';

@@ -2,7 +2,7 @@
  * How many Pods a Job that is not decided should create or give up now, and for which indexes. Pure.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { rankForDeletion } from '../shared/deletion-ranking.ts';
+import { rankForDeletion } from '../common/deletion-ranking.ts';
 import { type BackoffRecord, remainingForIndexMs, remainingMs } from './backoff.ts';
 import { completionIndexOf, firstPending } from './indexes.ts';
 import {

@@ -2,7 +2,7 @@
 import { type Job, jobs } from '../../api/gen/batch-v1.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { Draft } from '../../apimachinery/meta.ts';
-import { podFromTemplate } from '../shared/pod-template.ts';
+import { podFromTemplate } from '../common/pod-template.ts';
 import { completionIndexAnnotation } from './indexes.ts';
 import {
   failureCountAnnotation,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configMaps, pods, type Secret, secrets, serviceAccounts } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runLegacyTokenCleanerController } from './legacy-serviceaccount-token-cleaner-controller.ts';
 
 const dayMs = 24 * 3600_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
 import { storageClasses } from '../../api/gen/storage-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runLocalProvisioner } from './local-provisioner.ts';
 
 const root = '/data/volumes';

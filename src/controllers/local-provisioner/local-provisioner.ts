@@ -7,7 +7,7 @@ import { storageClasses } from '../../api/gen/storage-v1.ts';
 import { isAlreadyExists, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import { folderToRemove, isAsked, provisionerName, refusal, volumeFor, volumeName } from './plan.ts';
 
 export interface LocalProvisionerOptions {

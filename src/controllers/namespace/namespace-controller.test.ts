@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configMaps, namespaces, pods, secrets, serviceAccounts } from '../../api/gen/core-v1.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runRootCACertificatePublisherController } from '../root-ca-certificate-publisher/root-ca-certificate-publisher-controller.ts';
 import { runServiceAccountController } from '../serviceaccount/serviceaccount-controller.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runNamespaceController } from './namespace-controller.ts';
 
 test('a deleted Namespace is emptied and goes', async () => {

@@ -9,8 +9,8 @@ import { isConflict, isMethodNotSupported, isNotFound, messageOf } from '../../a
 import type { Client } from '../../client/client.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { discover, supports } from '../shared/discovery.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { discover, supports } from '../common/discovery.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 import { type DeletionProgress, planConditions } from './conditions.ts';
 
 const namespaceFinalizer = 'kubernetes';

@@ -7,7 +7,7 @@ import { isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
-import { withKind } from '../shared/events.ts';
+import { withKind } from '../common/events.ts';
 import { CidrSet } from './cidr-set.ts';
 
 export interface NodeIpamOptions {

@@ -7,9 +7,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, pods, type Toleration } from '../../api/gen/core-v1.ts';
 import { parseFlags } from '../../serving/flags.ts';
+import type { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { controllerManagerFlags, controllerManagerOptions } from '../options.ts';
 import { runPodGarbageCollectorController } from '../pod-garbage-collector/pod-garbage-collector-controller.ts';
-import type { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
 import { runTaintEvictionController } from '../taint-eviction/taint-eviction-controller.ts';
 import { addNode, node as nodeOf, numbered, pass, ready, report, start, tainted, taints } from './nodes.fixture.ts';
 

@@ -2,7 +2,7 @@
 import { leases } from '../../api/gen/coordination-v1.ts';
 import { type Node, nodes } from '../../api/gen/core-v1.ts';
 import { formatMicroTime, formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { type NodeLifecycleOptions, runNodeLifecycleController } from './node-lifecycle-controller.ts';
 
 export async function addNode(cluster: MemoryCluster, name: string, zone?: string): Promise<void> {

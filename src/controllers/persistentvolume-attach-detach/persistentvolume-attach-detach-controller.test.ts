@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
 import { csiDrivers, type VolumeAttachment, volumeAttachments } from '../../api/gen/storage-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { type AttachDetachOptions, runAttachDetachController } from './persistentvolume-attach-detach-controller.ts';
 
 const driver = 'disk.example.com';

@@ -18,9 +18,9 @@ import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
-import { withKind } from '../shared/events.ts';
-import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
-import { claimKeysOf } from '../shared/pod-claims.ts';
+import { withKind } from '../common/events.ts';
+import { indexByNode, podsOnNode } from '../common/node-pods.ts';
+import { claimKeysOf } from '../common/pod-claims.ts';
 import { type AttachedVolume, planVolumes, type VolumeStep, type WantedVolume } from './plan.ts';
 
 export interface AttachDetachOptions {

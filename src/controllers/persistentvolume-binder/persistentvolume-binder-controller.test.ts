@@ -7,7 +7,7 @@ import {
   persistentVolumes,
 } from '../../api/gen/core-v1.ts';
 import { storageClasses } from '../../api/gen/storage-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runPersistentVolumeBinderController } from './persistentvolume-binder-controller.ts';
 
 const addVolume = (cluster: MemoryCluster, name: string, storage: string, spec: Partial<PersistentVolumeSpec> = {}) =>

@@ -18,8 +18,8 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 import { classOf, findVolume, isBoundTo, mismatch } from './match.ts';
 
 const bindCompleted = 'pv.kubernetes.io/bind-completed';

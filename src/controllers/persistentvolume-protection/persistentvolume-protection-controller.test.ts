@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumes } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runPersistentVolumeProtectionController } from './persistentvolume-protection-controller.ts';
 
 test('a bound volume outlives its deletion until it is released', async () => {

@@ -2,7 +2,7 @@
 import { persistentVolumes } from '../../api/gen/core-v1.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { setFinalizer } from '../shared/finalizers.ts';
+import { setFinalizer } from '../common/finalizers.ts';
 
 const volumeFinalizer = 'kubernetes.io/pv-protection';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, pods } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runPersistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 
 test('a claim in use outlives its deletion until the Pod has ended', async () => {

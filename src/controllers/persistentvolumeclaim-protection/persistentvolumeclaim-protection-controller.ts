@@ -7,8 +7,8 @@ import { type Pod, persistentVolumeClaims, pods as podType } from '../../api/gen
 import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { setFinalizer } from '../shared/finalizers.ts';
-import { claimKeysOf } from '../shared/pod-claims.ts';
+import { setFinalizer } from '../common/finalizers.ts';
+import { claimKeysOf } from '../common/pod-claims.ts';
 
 export const claimFinalizer = 'kubernetes.io/pvc-protection';
 const byClaim = 'pvc-protection/claim';

@@ -8,7 +8,7 @@ import { formatTime } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
+import { indexByNode, podsOnNode } from '../common/node-pods.ts';
 import { missingNodes, mustFailFirst, planOutOfService, planTerminated, planUnscheduled } from './plan.ts';
 
 const periodMs = 20_000;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ReplicaSet, replicaSets } from '../../api/gen/apps-v1.ts';
 import { type Pod, pods } from '../../api/gen/core-v1.ts';
 import { forbidden } from '../../apimachinery/status.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runReplicaSetController } from './replicaset-controller.ts';
 
 const web = (replicas: number): ReplicaSet => ({

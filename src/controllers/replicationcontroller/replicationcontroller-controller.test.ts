@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pods, type ReplicationController, replicationControllers } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runReplicationControllerController } from './replicationcontroller-controller.ts';
 
 const web = (replicas: number, selector: Record<string, string>): ReplicationController => ({

@@ -4,7 +4,7 @@
 import { type ReplicationController, replicationControllers } from '../../api/gen/core-v1.ts';
 import { labelMatcherOfSet, nothing } from '../../apimachinery/labels.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { type ReplicationKind, type ReplicationOptions, runReplication } from '../shared/replication.ts';
+import { type ReplicationKind, type ReplicationOptions, runReplication } from '../common/replication.ts';
 
 const kind: ReplicationKind<ReplicationController> = {
   controllerName: 'replicationcontroller-controller',

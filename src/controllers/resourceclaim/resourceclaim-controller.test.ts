@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pods } from '../../api/gen/core-v1.ts';
 import { type ResourceClaim, resourceClaims, resourceClaimTemplates } from '../../api/gen/resource-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runResourceClaimController } from './resourceclaim-controller.ts';
 
 /** A Pod that wants what a template describes. */

@@ -16,8 +16,8 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
-import { setFinalizer } from '../shared/finalizers.ts';
+import { withKind } from '../common/events.ts';
+import { setFinalizer } from '../common/finalizers.ts';
 
 export interface ResourceClaimOptions {
   readonly workers?: number | undefined;

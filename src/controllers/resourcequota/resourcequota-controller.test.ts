@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configMaps, pods, resourceQuotas } from '../../api/gen/core-v1.ts';
 import { inScope, namesAbout, usageOf } from '../../apiserver/admission/quota/usage.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runResourceQuotaController } from './resourcequota-controller.ts';
 
 const evaluator = { usageOf, namesAbout, inScope };

@@ -11,8 +11,8 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
-import { discover, supports } from '../shared/discovery.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { discover, supports } from '../common/discovery.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 /** The rules of counting, shared with admission. */
 export interface QuotaEvaluator {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configMaps } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runRootCACertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
 
 async function published(): Promise<MemoryCluster> {

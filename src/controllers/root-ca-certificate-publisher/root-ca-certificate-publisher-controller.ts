@@ -6,7 +6,7 @@ import { configMaps, namespaces } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists, isNamespaceTerminating, isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 
 export const rootCAConfigMapName = 'kube-root-ca.crt';
 

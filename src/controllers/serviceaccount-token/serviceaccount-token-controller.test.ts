@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Secret, secrets, serviceAccounts } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runServiceAccountTokenController } from './serviceaccount-token-controller.ts';
 
 const secret = (name: string, annotations: Record<string, string>): Secret => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namespaces, serviceAccounts } from '../../api/gen/core-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runServiceAccountController } from './serviceaccount-controller.ts';
 
 test('every Namespace has its default account, and has it again when somebody deletes it', async () => {

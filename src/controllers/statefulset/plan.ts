@@ -6,7 +6,7 @@
 import { isPodAvailable, isPodReady } from '../../api/core/v1/pod-status.ts';
 import type { StatefulSet, StatefulSetStatus } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { revisionHashLabel } from '../shared/history.ts';
+import { revisionHashLabel } from '../common/history.ts';
 import { hasIdentity, ordinalOf, startOrdinal } from './pod.ts';
 
 export interface Revisions {

@@ -5,8 +5,8 @@
 import { type StatefulSet, statefulSets } from '../../api/gen/apps-v1.ts';
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '../../api/gen/core-v1.ts';
 import { type Draft, draft } from '../../apimachinery/meta.ts';
-import { revisionHashLabel } from '../shared/history.ts';
-import { podFromTemplate } from '../shared/pod-template.ts';
+import { revisionHashLabel } from '../common/history.ts';
+import { podFromTemplate } from '../common/pod-template.ts';
 
 export const podNameLabel = 'statefulset.kubernetes.io/pod-name';
 export const podIndexLabel = 'apps.kubernetes.io/pod-index';

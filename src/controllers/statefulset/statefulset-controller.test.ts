@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { controllerRevisions, type StatefulSet, type StatefulSetSpec, statefulSets } from '../../api/gen/apps-v1.ts';
 import { persistentVolumeClaims, pods } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runStatefulSetController } from './statefulset-controller.ts';
 
 const at = { namespace: 'default', name: 'db' };

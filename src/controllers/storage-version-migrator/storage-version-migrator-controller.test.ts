@@ -4,7 +4,7 @@ import { customResourceDefinitions } from '../../api/gen/apiextensions-v1.ts';
 import { configMaps } from '../../api/gen/core-v1.ts';
 import { storageVersionMigrations } from '../../api/gen/storagemigration-v1beta1.ts';
 import { conflict, statusError } from '../../apimachinery/status.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runStorageVersionMigrator } from './storage-version-migrator-controller.ts';
 
 const order = (cluster: MemoryCluster, name: string, group = '', resource = 'configmaps') =>

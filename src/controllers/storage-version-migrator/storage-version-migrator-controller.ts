@@ -30,7 +30,7 @@ import { formatTime } from '../../apimachinery/time.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { discover, supports } from '../shared/discovery.ts';
+import { discover, supports } from '../common/discovery.ts';
 
 const migrationWorkers = 5;
 const pageSize = 500;

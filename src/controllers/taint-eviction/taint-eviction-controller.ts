@@ -10,9 +10,9 @@ import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { withKind } from '../shared/events.ts';
-import { indexByNode, podsOnNode } from '../shared/node-pods.ts';
-import { equalOnWire } from '../shared/wire-equality.ts';
+import { withKind } from '../common/events.ts';
+import { indexByNode, podsOnNode } from '../common/node-pods.ts';
+import { equalOnWire } from '../common/wire-equality.ts';
 import { planEviction, type Schedule } from './plan.ts';
 
 export async function runTaintEvictionController(context: ComponentContext): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Secret, secrets } from '../../api/gen/core-v1.ts';
-import { bootstrapTokenType } from '../shared/bootstrap-token.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { bootstrapTokenType } from '../common/bootstrap-token.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runTokenCleanerController } from './token-cleaner-controller.ts';
 
 const token = (id: string, expiration: string | undefined, more: Partial<Secret> = {}): Secret => ({

@@ -3,7 +3,7 @@ import { secrets } from '../../api/gen/core-v1.ts';
 import { isConflict, isNotFound } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { bootstrapTokenType, millisecondsLeft } from '../shared/bootstrap-token.ts';
+import { bootstrapTokenType, millisecondsLeft } from '../common/bootstrap-token.ts';
 
 export async function runTokenCleanerController(context: ComponentContext): Promise<void> {
   const { client, clock, informers } = context;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jobs } from '../../api/gen/batch-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runTtlAfterFinishedController } from './ttl-after-finished-controller.ts';
 
 test('a finished Job goes when its time is over, one without such a time or not finished stays', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
 import { volumeAttributesClasses } from '../../api/gen/storage-v1.ts';
-import { MemoryCluster } from '../shared/memory-cluster.fixture.ts';
+import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runVolumeAttributesClassProtectionController } from './volumeattributesclass-protection-controller.ts';
 
 const attributesClass = { metadata: { name: 'gold' }, driverName: 'example.com' };

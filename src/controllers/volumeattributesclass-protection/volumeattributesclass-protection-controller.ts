@@ -12,7 +12,7 @@ import {
 import { volumeAttributesClasses } from '../../api/gen/storage-v1.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
-import { setFinalizer } from '../shared/finalizers.ts';
+import { setFinalizer } from '../common/finalizers.ts';
 
 const classFinalizer = 'kubernetes.io/vac-protection';
 const byClass = 'vac-protection/class';

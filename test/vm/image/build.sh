@@ -9,9 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
-mirror=$(sed -n 's/^URIs: *\([^ ]*\/debian\)\/*$/\1/p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
-[ -n "$mirror" ] || mirror=$(awk '$1 == "deb" && $2 ~ /\/debian\/?$/ { print $2; exit }' /etc/apt/sources.list 2>/dev/null || true)
-[ -n "$mirror" ] || mirror=http://deb.debian.org/debian
+mirror=$("$here/../../../scripts/debian-mirror.sh")
+[ -n "$mirror" ] || { echo "apt on this machine names no Debian mirror to build the guest from: add one to /etc/apt/sources.list" >&2; exit 1; }
 
 # In a mount namespace of its own: debootstrap mounts what it does not always unmount.
 unshare -m --propagation private debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,udev,kmod,containerd,runc,containernetworking-plugins,iproute2,iptables,procps,util-linux,mount,libstdc++6,libatomic1,bzip2 \
