@@ -7,7 +7,7 @@ import { systemKeys } from '../pki/keys.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { followRenewals } from './certificate-renewal.ts';
 import { clusterPki, keysInMemory } from './cluster-pki.ts';
-import { nodeKeys } from './node-config.ts';
+import { nodeKeys } from './node/node-config.ts';
 
 const dayMs = 86_400_000;
 const notAfterMs = (pem: string) => parseCertificates(pem)[0]!.notAfterMs;

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { silentLog } from '../base/log.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
 import { inProcessChecks } from './component-checks.ts';
-import { Components } from './components.ts';
+import { ComponentSupervisor } from './component-supervisor.ts';
 
 test('a component of this process is known, and another is asked where it would be', async () => {
-  const components = new Components(new FakeClock(), silentLog);
+  const components = new ComponentSupervisor(new FakeClock(), silentLog);
   const elsewhere = ['scheduler', 'controller-manager'].map((name) => ({
     name,
     check: async () => ({ healthy: false, message: `no ${name} there` }),

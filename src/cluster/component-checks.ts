@@ -4,14 +4,14 @@
  */
 import type { ComponentCheck } from '../apiserver/component-statuses.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Components } from './components.ts';
+import type { ComponentSupervisor } from './component-supervisor.ts';
 
 const ports = { scheduler: 10259, 'controller-manager': 10257 } as const;
 const timeoutMs = 20_000;
 
 /** `elsewhere` is asked about those that this process does not run. */
 export function inProcessChecks(
-  components: Pick<Components, 'isStarted' | 'problemOf'>,
+  components: Pick<ComponentSupervisor, 'isStarted' | 'problemOf'>,
   elsewhere: readonly ComponentCheck[],
 ): readonly ComponentCheck[] {
   return elsewhere.map(({ name, check }) => ({

@@ -21,7 +21,7 @@ import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, st
 import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
 import { inProcessChecks, localPortChecks } from './component-checks.ts';
-import { Components } from './components.ts';
+import { ComponentSupervisor } from './component-supervisor.ts';
 
 export interface ControlPlaneOptions
   extends Pick<
@@ -118,7 +118,7 @@ const frontProxyHeaders = {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, random, log } = options;
   checkControllers(options.controllers ?? []);
-  const components = new Components(clock, log);
+  const components = new ComponentSupervisor(clock, log);
   const pki = clusterPki(options.keyFiles, { clock, random, keys: options.keys });
   const hosts = options.listen.map(({ host }) => host);
   const serving = () =>
@@ -186,7 +186,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 
 function runAddons(
   { addons, localStorage, joinable, advertiseAddress, serviceCidrs, clusterCidrs }: ControlPlaneOptions,
-  parts: { readonly components: Components; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
+  parts: { readonly components: ComponentSupervisor; readonly apiServer: ComposedApiServer; readonly pki: ClusterPki },
 ): void {
   const { components, apiServer, pki } = parts;
   const client = apiServer.loopback;

@@ -6,7 +6,7 @@ import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../
 import { CommandError } from './command-error.ts';
 import { type DataDirectory, layOut } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
-import { mountsBelow, tearDownNode } from './node-teardown.ts';
+import { mountsBelow, tearDownNode } from './node/node-teardown.ts';
 import { forgetProcess, identify, stopProcess } from './processes.ts';
 import { readSettings } from './up-settings.ts';
 

@@ -8,8 +8,8 @@ import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 import type { Image } from '../kubelet/runtime/runtime.ts';
 import { CommandError } from './command-error.ts';
 import { type DataDirectory, layOut } from './data-directory.ts';
-import { readNodeConfig } from './node-config.ts';
-import { containerdSocket } from './private-containerd.ts';
+import { readNodeConfig } from './node/node-config.ts';
+import { containerdSocket } from './node/private-containerd.ts';
 import { findProgram, type Machine } from './requirements.ts';
 
 /** containerd's namespace for what belongs to its CRI plugin. */

@@ -136,8 +136,8 @@ export async function runNodeProcess(root: string): Promise<number> {
   const orders = signalsAsOrders();
   const log = processLog();
   guard(log);
-  const { readNodeConfig } = await import('./node-config.ts');
-  const { startNode } = await import('./node-process.ts');
+  const { readNodeConfig } = await import('./node/node-config.ts');
+  const { startNode } = await import('./node/node-process.ts');
   const options = { directory, config: readNodeConfig(directory), machine: thisMachine() };
   try {
     const node = await startNode({ ...options, clock: systemClock, random: systemRandom, log });
@@ -147,7 +147,7 @@ export async function runNodeProcess(root: string): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommandError) {
-      const { leaveNodeFailure } = await import('./node-supervisor.ts');
+      const { leaveNodeFailure } = await import('./node/node-supervisor.ts');
       leaveNodeFailure(directory, error);
     }
     log.error('the node cannot run', { error });

@@ -10,9 +10,9 @@ import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
 import { layOut } from './data-directory.ts';
 import { keeperProcess } from './joining/join.ts';
-import { nodeConfigFile, readNodeConfig } from './node-config.ts';
-import { readNodeProblems } from './node-problems.ts';
-import { obstacleOf } from './node-readiness.ts';
+import { nodeConfigFile, readNodeConfig } from './node/node-config.ts';
+import { readNodeProblems } from './node/node-problems.ts';
+import { obstacleOf } from './node/node-readiness.ts';
 import { type ProcessIdentity, runningProcess } from './processes.ts';
 
 export interface ProcessStatus {

@@ -19,17 +19,17 @@ import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import type { ConfiguredComponents } from './component-flags.ts';
-import { Components } from './components.ts';
+import { ComponentSupervisor } from './component-supervisor.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
 import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
-import { checkNetworkFree } from './network-claim.ts';
-import { nodeKeys } from './node-config.ts';
-import { nodeReady } from './node-readiness.ts';
-import { NodeSupervisor } from './node-supervisor.ts';
-import { tearDownNode } from './node-teardown.ts';
+import { checkNetworkFree } from './node/network-claim.ts';
+import { nodeKeys } from './node/node-config.ts';
+import { nodeReady } from './node/node-readiness.ts';
+import { NodeSupervisor } from './node/node-supervisor.ts';
+import { tearDownNode } from './node/node-teardown.ts';
 import { guard, processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
@@ -203,7 +203,7 @@ class Cluster implements StartedCluster {
       ...keys(),
     });
     this.#started.defer(() => supervisor.stop());
-    const components = new Components(clock, log);
+    const components = new ComponentSupervisor(clock, log);
     this.#started.defer(() => components.stop());
     components.run('node process', (signal) => supervisor.keepRunning(signal));
     // Looking makes anew what is soon over; the node's process finds it in the files.

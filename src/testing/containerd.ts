@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '../base/clock.ts';
-import { forgetPodNetworks } from '../cluster/cni-results.ts';
+import { forgetPodNetworks } from '../cluster/node/cni-results.ts';
 import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
 import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
 

@@ -14,7 +14,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { clusterPki, keyFolder } from '../../src/cluster/cluster-pki.ts';
 import { layOut } from '../../src/cluster/data-directory.ts';
-import { containerdSocket } from '../../src/cluster/private-containerd.ts';
+import { containerdSocket } from '../../src/cluster/node/private-containerd.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { ClusterMachine, eventually, root, skipReason } from './cluster-machine.fixture.ts';

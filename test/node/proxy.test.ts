@@ -9,7 +9,7 @@ import { type EndpointSlice, endpointSlices } from '../../src/api/gen/discovery-
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { isMasquerading, masquerade } from '../../src/cluster/pod-network.ts';
+import { isMasquerading, masquerade } from '../../src/cluster/node/pod-network.ts';
 import { nftKernel } from '../../src/proxy/nft-kernel.ts';
 import { runProxy } from '../../src/proxy/proxy.ts';
 import { desiredRuleset, type Ruleset, type RulesetOptions } from '../../src/proxy/ruleset.ts';

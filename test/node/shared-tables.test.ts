@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { removeEmptyPortMappings } from '../../src/cluster/pod-network.ts';
-import { noteAbsentTables, removeEmptyTables } from '../../src/cluster/shared-tables.ts';
+import { removeEmptyPortMappings } from '../../src/cluster/node/pod-network.ts';
+import { noteAbsentTables, removeEmptyTables } from '../../src/cluster/node/shared-tables.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 
 let network: TestNetwork;

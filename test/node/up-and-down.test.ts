@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { layOut } from '../../src/cluster/data-directory.ts';
-import { mountsBelow } from '../../src/cluster/node-teardown.ts';
+import { mountsBelow } from '../../src/cluster/node/node-teardown.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { ClusterMachine, skipReason } from './cluster-machine.fixture.ts';
 

@@ -9,7 +9,7 @@ import type { Client } from '../../client/client.ts';
 import { formatKubeconfig } from '../../client/kubeconfig.ts';
 import { nodeCertificateBindings, servingApproverRole } from '../../controllers/certificatesigningrequest/rights.ts';
 import { bootstrapping, clusterDomain, ensure, nameServerAddress, nameServerRole } from '../addons.ts';
-import type { NodeConfig } from '../node-config.ts';
+import type { NodeConfig } from '../node/node-config.ts';
 
 export const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' } as const;
 export const nodeSettings = { namespace: 'kube-system', name: 'coracle-node' } as const;

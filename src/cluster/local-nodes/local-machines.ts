@@ -10,8 +10,14 @@ import { promisify } from 'node:util';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../apimachinery/addresses.ts';
 import { CommandError } from '../command-error.ts';
 import type { DataDirectory } from '../data-directory.ts';
-import { nodeKernel } from '../node-network.ts';
-import { acceptForwarded, enableForwarding, masquerade, removeMasquerade, withdrawForwarded } from '../pod-network.ts';
+import { nodeKernel } from '../node/node-network.ts';
+import {
+  acceptForwarded,
+  enableForwarding,
+  masquerade,
+  removeMasquerade,
+  withdrawForwarded,
+} from '../node/pod-network.ts';
 import { findProgram, type Machine } from '../requirements.ts';
 
 /** Of the machines' addresses; the first is this machine's own on the bridge. */

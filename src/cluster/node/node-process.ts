@@ -6,19 +6,19 @@
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { storageClasses } from '../api/gen/storage-v1.ts';
-import type { Clock } from '../base/clock.ts';
-import { Closers } from '../base/closers.ts';
-import type { Log } from '../base/log.ts';
-import type { Random } from '../base/random.ts';
-import { createHttpTransport, type HttpTransport, type TlsOptions } from '../client/http-transport.ts';
-import { createClient } from '../client/typed-client.ts';
-import { type ComponentContext, componentContext } from '../reconcile/component.ts';
-import { nameServerUser } from './addons.ts';
-import { followRenewals, lookAtFilesMs, type RenewalOptions } from './certificate-renewal.ts';
-import { Components } from './components.ts';
-import type { DataDirectory } from './data-directory.ts';
-import type { ThisMachine } from './machine.ts';
+import { storageClasses } from '../../api/gen/storage-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Closers } from '../../base/closers.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import { createHttpTransport, type HttpTransport, type TlsOptions } from '../../client/http-transport.ts';
+import { createClient } from '../../client/typed-client.ts';
+import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
+import { nameServerUser } from '../addons.ts';
+import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificate-renewal.ts';
+import { ComponentSupervisor } from '../component-supervisor.ts';
+import type { DataDirectory } from '../data-directory.ts';
+import type { ThisMachine } from '../machine.ts';
 import { claimNetwork } from './network-claim.ts';
 import { type NodeConfig, readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
@@ -53,7 +53,7 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
     let runtime: NodeRuntime | undefined;
     ending.defer(() => runtime?.connection.close());
     writeNodeProblems(directory, new Map());
-    const components = new Components(clock, log, (problems) => writeNodeProblems(directory, problems));
+    const components = new ComponentSupervisor(clock, log, (problems) => writeNodeProblems(directory, problems));
     ending.defer(() => components.stop());
     components.run('certificates', (signal) => users.followRenewals({ clock, log, signal }));
     // A node that joined is but one user, and that may make no volumes.
@@ -82,7 +82,7 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
 }
 
 async function runNodeProvisioner({ config, directory }: NodeProcessOptions, context: ComponentContext): Promise<void> {
-  const { runLocalProvisioner } = await import('../controllers/local-provisioner/local-provisioner.ts');
+  const { runLocalProvisioner } = await import('../../controllers/local-provisioner/local-provisioner.ts');
   await rightsGiven(context, storageClasses);
   await runLocalProvisioner(context, {
     nodeName: config.nodeName,
@@ -129,7 +129,7 @@ class NodeUsers {
   async followRenewals(options: RenewalOptions): Promise<void> {
     const { directory, config, random } = this.#options;
     if (config.joined) {
-      const { clientRotation } = await import('./kubelet-certificates.ts');
+      const { clientRotation } = await import('../kubelet-certificates.ts');
       return clientRotation({
         ...options,
         client: createClient(this.#transport('kubelet')),

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Kernel } from '../proxy/proxy.ts';
+import type { Kernel } from '../../proxy/proxy.ts';
 
 export interface PodNetworkOptions {
   /** Folder of the runtime's network configuration. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Node, nodes } from '../api/gen/core-v1.ts';
-import { createClient } from '../client/typed-client.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { MemoryApi } from '../testing/memory-api.ts';
-import { CommandError } from './command-error.ts';
+import { type Node, nodes } from '../../api/gen/core-v1.ts';
+import { createClient } from '../../client/typed-client.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { CommandError } from '../command-error.ts';
 import { nodeReady, obstacleOf } from './node-readiness.ts';
 
 const nodeWith = (status: string, heartbeat: string, message = ''): Node => ({

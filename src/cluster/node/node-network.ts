@@ -1,13 +1,14 @@
 /** The node's network beside the kubelet: addresses for Pods, Services, and names. */
 import { join } from 'node:path';
-import { type Node, nodes, services } from '../api/gen/core-v1.ts';
-import { runDns } from '../dns/dns.ts';
-import { nftKernel } from '../proxy/nft-kernel.ts';
-import { type Kernel, runProxy } from '../proxy/proxy.ts';
-import type { ComponentContext } from '../reconcile/component.ts';
-import { CommandError } from './command-error.ts';
-import type { DataDirectory } from './data-directory.ts';
-import { nameServers } from './machine.ts';
+import { type Node, nodes, services } from '../../api/gen/core-v1.ts';
+import { runDns } from '../../dns/dns.ts';
+import { nftKernel } from '../../proxy/nft-kernel.ts';
+import { type Kernel, runProxy } from '../../proxy/proxy.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
+import { CommandError } from '../command-error.ts';
+import type { DataDirectory } from '../data-directory.ts';
+import { nameServers } from '../machine.ts';
+import { findProgram, type Machine } from '../requirements.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { routeKernel, runNodeRoutes } from './node-routes.ts';
 import {
@@ -19,7 +20,6 @@ import {
   writePodNetwork,
 } from './pod-network.ts';
 import { podRules } from './pod-rules.ts';
-import { findProgram, type Machine } from './requirements.ts';
 import { rightsGiven } from './rights-given.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CommandError } from './command-error.ts';
+import { CommandError } from '../command-error.ts';
 import { checkNetworkFree, claimNetwork } from './network-claim.ts';
 
 /** An address of this test's own, since the machine it runs on may have a node. */

@@ -13,7 +13,7 @@ const healthyAfterMs = 60_000;
 /** Having run so long after a failure, it is no longer told of. */
 const recoveredAfterMs = 5000;
 
-export class Components {
+export class ComponentSupervisor {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #stopping = new AbortController();

@@ -2,9 +2,9 @@
  * For parts of a node whose rights are the cluster's to give: at its very first start they are a moment earlier than those, and an informer
  * that was refused waits for longer and longer.
  */
-import type { ResourceType } from '../apimachinery/resource.ts';
-import { sleep } from '../base/clock.ts';
-import type { ComponentContext } from '../reconcile/component.ts';
+import type { ResourceType } from '../../apimachinery/resource.ts';
+import { sleep } from '../../base/clock.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
 
 const lookMs = 100;
 

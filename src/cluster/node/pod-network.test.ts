@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { NftJson } from '../proxy/ruleset.ts';
+import type { NftJson } from '../../proxy/ruleset.ts';
 import {
   configuredPodCidrs,
   hasForeignNetwork,

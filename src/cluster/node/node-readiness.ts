@@ -1,8 +1,8 @@
 /** Waiting for a Node to be Ready, with what it says meanwhile. */
-import { type Node, nodes } from '../api/gen/core-v1.ts';
-import { type Clock, sleep } from '../base/clock.ts';
-import type { Client } from '../client/client.ts';
-import { CommandError } from './command-error.ts';
+import { type Node, nodes } from '../../api/gen/core-v1.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import type { Client } from '../../client/client.ts';
+import { CommandError } from '../command-error.ts';
 
 export interface NodeReadiness {
   readonly nodeName: string;

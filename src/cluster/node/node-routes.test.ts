@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node } from '../api/gen/core-v1.ts';
-import { nodes } from '../api/gen/core-v1.ts';
-import { MemoryCluster } from '../controllers/common/memory-cluster.fixture.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { nodes } from '../../api/gen/core-v1.ts';
+import { MemoryCluster } from '../../controllers/common/memory-cluster.fixture.ts';
 import { type RouteKernel, routesTo, runNodeRoutes } from './node-routes.ts';
 
 const node = (name: string, podCIDRs: readonly string[], ...addresses: string[]): Node => ({

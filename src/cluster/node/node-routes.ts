@@ -5,10 +5,10 @@
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Node, nodes } from '../api/gen/core-v1.ts';
-import { isIp } from '../apimachinery/addresses.ts';
-import { messageOf } from '../apimachinery/status.ts';
-import type { ComponentContext } from '../reconcile/component.ts';
+import { type Node, nodes } from '../../api/gen/core-v1.ts';
+import { isIp } from '../../apimachinery/addresses.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
 import { lookMs } from './pod-rules.ts';
 
 /** In `/etc/iproute2/rt_protos` nothing of this number is known. */

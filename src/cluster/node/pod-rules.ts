@@ -2,8 +2,8 @@
  * Keeps the rules of the Pods' network in the kernel: writes them for each range that the node is given, and anew when somebody else has
  * flushed them, which is looked for twice a minute since the kernel tells nobody.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
 
 export interface PodRulesOptions {
   readonly write: (podCidrs: readonly string[]) => Promise<void>;

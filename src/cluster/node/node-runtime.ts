@@ -4,17 +4,17 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { messageOf } from '../apimachinery/status.ts';
-import { type Clock, sleep } from '../base/clock.ts';
-import { pauseImageArchive, pauseImageReference } from '../kubelet/images/pause-image.ts';
-import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
-import type { ContainerRuntime } from '../kubelet/runtime/runtime.ts';
-import { CommandError } from './command-error.ts';
-import type { Components } from './components.ts';
-import { importImages } from './images.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { pauseImageArchive, pauseImageReference } from '../../kubelet/images/pause-image.ts';
+import { connectRuntime } from '../../kubelet/runtime/cri/cri-runtime.ts';
+import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
+import { CommandError } from '../command-error.ts';
+import type { ComponentSupervisor } from '../component-supervisor.ts';
+import { importImages } from '../images.ts';
+import { isRunning, type ProcessIdentity, processGone } from '../processes.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
-import { isRunning, type ProcessIdentity, processGone } from './processes.ts';
 
 export interface NodeRuntime {
   readonly connection: ContainerRuntime;
@@ -22,7 +22,10 @@ export interface NodeRuntime {
 }
 
 /** Resolves once the runtime answers and has the pause image. */
-export async function openNodeRuntime(options: NodeProcessOptions, components: Components): Promise<NodeRuntime> {
+export async function openNodeRuntime(
+  options: NodeProcessOptions,
+  components: ComponentSupervisor,
+): Promise<NodeRuntime> {
   const { clock, config } = options;
   const own = config.containerRuntimeEndpoint;
   if (own !== undefined) {

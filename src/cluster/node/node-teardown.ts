@@ -6,13 +6,15 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Clock, withTimeout } from '../base/clock.ts';
-import { connectRuntime } from '../kubelet/runtime/cri/cri-runtime.ts';
-import { type ContainerRuntime, runtimeAnnotations, runtimeLabels } from '../kubelet/runtime/runtime.ts';
-import { removeTables } from '../proxy/proxy.ts';
+import { type Clock, withTimeout } from '../../base/clock.ts';
+import { connectRuntime } from '../../kubelet/runtime/cri/cri-runtime.ts';
+import { type ContainerRuntime, runtimeAnnotations, runtimeLabels } from '../../kubelet/runtime/runtime.ts';
+import { removeTables } from '../../proxy/proxy.ts';
+import type { DataDirectory } from '../data-directory.ts';
+import type { ThisMachine } from '../machine.ts';
+import { identify, isRunning, runningProcess } from '../processes.ts';
+import { findProgram } from '../requirements.ts';
 import { forgetPodNetworks } from './cni-results.ts';
-import type { DataDirectory } from './data-directory.ts';
-import type { ThisMachine } from './machine.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
 import { absentTablesFile, commonCniFolder, nodeKernel } from './node-network.ts';
 import { removeRoutes } from './node-routes.ts';
@@ -26,8 +28,6 @@ import {
   withdrawForwarded,
 } from './pod-network.ts';
 import { containerdSocket, startPrivateContainerd, stopContainerd } from './private-containerd.ts';
-import { identify, isRunning, runningProcess } from './processes.ts';
-import { findProgram } from './requirements.ts';
 import { removeEmptyTables } from './shared-tables.ts';
 
 export interface TearDownOptions {

@@ -5,12 +5,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { type Clock, sleep } from '../base/clock.ts';
-import { pauseImageReference } from '../kubelet/images/pause-image.ts';
-import { CommandError } from './command-error.ts';
-import type { DataDirectory } from './data-directory.ts';
-import type { ThisMachine } from './machine.ts';
-import { rotate } from './process-log.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { pauseImageReference } from '../../kubelet/images/pause-image.ts';
+import { CommandError } from '../command-error.ts';
+import type { DataDirectory } from '../data-directory.ts';
+import type { ThisMachine } from '../machine.ts';
+import { rotate } from '../process-log.ts';
 import {
   forgetProcess,
   isRunning,
@@ -18,8 +18,8 @@ import {
   runningProcess,
   startDetached,
   stopProcess,
-} from './processes.ts';
-import { cniPluginFolder, findProgram } from './requirements.ts';
+} from '../processes.ts';
+import { cniPluginFolder, findProgram } from '../requirements.ts';
 
 export interface PrivateContainerd {
   readonly socket: string;

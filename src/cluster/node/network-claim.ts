@@ -7,7 +7,7 @@ its Pods in this network, is known by the configuration that it was started with
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
-import { CommandError } from './command-error.ts';
+import { CommandError } from '../command-error.ts';
 import { rootOfRuntime } from './private-containerd.ts';
 
 const nodeAddress = '\0coracle-node';

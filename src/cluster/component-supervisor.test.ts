@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../base/log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { Components } from './components.ts';
+import { ComponentSupervisor } from './component-supervisor.ts';
 
 test('a component that fails is started again, later each time, and its old signal is aborted', async () => {
   const clock = new FakeClock();
-  const components = new Components(clock, silentLog);
+  const components = new ComponentSupervisor(clock, silentLog);
   const signals: AbortSignal[] = [];
   components.run('fragile', async (signal) => {
     signals.push(signal);
@@ -27,7 +27,7 @@ test('a component that fails is started again, later each time, and its old sign
 
 test('one that fails ends nobody else, and stopping waits for all', async () => {
   const clock = new FakeClock();
-  const components = new Components(clock, silentLog);
+  const components = new ComponentSupervisor(clock, silentLog);
   let ended = false;
   components.run('fragile', () => Promise.reject(new Error('broken')));
   components.run('steady', async (signal) => {
@@ -43,7 +43,7 @@ test('one that fails ends nobody else, and stopping waits for all', async () => 
 test('what has failed is told of until it has run for a while', async () => {
   const clock = new FakeClock();
   const told: Record<string, string>[] = [];
-  const components = new Components(clock, silentLog, (problems) => told.push(Object.fromEntries(problems)));
+  const components = new ComponentSupervisor(clock, silentLog, (problems) => told.push(Object.fromEntries(problems)));
   let runs = 0;
   components.run('fragile', async (signal) => {
     if (++runs === 1) throw new Error('broken');

@@ -4,13 +4,12 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { CommandError } from './command-error.ts';
-import type { DataDirectory } from './data-directory.ts';
-import type { ThisMachine } from './machine.ts';
-import { type NodeConfig, writeNodeConfig } from './node-config.ts';
-import { rotate } from './process-log.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import { CommandError } from '../command-error.ts';
+import type { DataDirectory } from '../data-directory.ts';
+import type { ThisMachine } from '../machine.ts';
+import { rotate } from '../process-log.ts';
 import {
   forgetProcess,
   isRunning,
@@ -19,7 +18,8 @@ import {
   runningProcess,
   startDetached,
   stopProcess,
-} from './processes.ts';
+} from '../processes.ts';
+import { type NodeConfig, writeNodeConfig } from './node-config.ts';
 
 export interface NodeSupervisorOptions {
   readonly directory: DataDirectory;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../base/log.ts';
-import { FakeClock, settle } from '../testing/fake-clock.ts';
+import { silentLog } from '../../base/log.ts';
+import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { lookMs, podRules } from './pod-rules.ts';
 
 function started() {

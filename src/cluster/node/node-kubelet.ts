@@ -2,16 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { basename, join } from 'node:path';
-import { defaultConfiguration, type KubeletConfiguration } from '../kubelet/configuration.ts';
-import type { Kubelet } from '../kubelet/kubelet.ts';
-import { viewOf } from '../kubelet/server/kubelet-view.ts';
-import { linuxCpuNanoSeconds } from '../kubelet/server/linux-cpu.ts';
-import type { ComponentContext } from '../reconcile/component.ts';
-import { delegatedAuthentication } from '../serving/delegated-authentication.ts';
-import { delegatedAuthorization } from '../serving/delegated-authorization.ts';
-import { followRenewals, lookAtFilesMs } from './certificate-renewal.ts';
-import { rotatedServing, type ServedCertificate } from './kubelet-certificates.ts';
-import { podResolvConf } from './machine.ts';
+import { defaultConfiguration, type KubeletConfiguration } from '../../kubelet/configuration.ts';
+import type { Kubelet } from '../../kubelet/kubelet.ts';
+import { viewOf } from '../../kubelet/server/kubelet-view.ts';
+import { linuxCpuNanoSeconds } from '../../kubelet/server/linux-cpu.ts';
+import type { ComponentContext } from '../../reconcile/component.ts';
+import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
+import { delegatedAuthorization } from '../../serving/delegated-authorization.ts';
+import { followRenewals, lookAtFilesMs } from '../certificate-renewal.ts';
+import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.ts';
+import { podResolvConf } from '../machine.ts';
 import { readNodeKey } from './node-config.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import type { NodeRuntime } from './node-runtime.ts';
@@ -34,7 +34,7 @@ export async function runNodeKubelet(
   const kubelet = await (runtime
     ? realKubelet(options, context, { port, runtime })
     : simulatedKubelet(options, context, { port, host }));
-  const { startKubeletServer } = await import('../kubelet/server/kubelet-server.ts');
+  const { startKubeletServer } = await import('../../kubelet/server/kubelet-server.ts');
   const ended = new AbortController();
   const ending = AbortSignal.any([signal, ended.signal]);
   const certificate = servedCertificate(options, context, { kubelet, signal: ending });
@@ -111,7 +111,7 @@ async function simulatedKubelet(
   context: ComponentContext,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<Kubelet> {
-  const { startSimulatedKubelet } = await import('../kubelet/simulated-kubelet.ts');
+  const { startSimulatedKubelet } = await import('../../kubelet/simulated-kubelet.ts');
   return startSimulatedKubelet(context, {
     nodeName: options.config.nodeName,
     version: options.config.version,
@@ -126,8 +126,8 @@ async function realKubelet(
   context: ComponentContext,
   { port, runtime }: { readonly port: number; readonly runtime: NodeRuntime },
 ): Promise<Kubelet> {
-  const { startKubelet } = await import('../kubelet/kubelet.ts');
-  const { linuxHost } = await import('../kubelet/host/linux-host.ts');
+  const { startKubelet } = await import('../../kubelet/kubelet.ts');
+  const { linuxHost } = await import('../../kubelet/host/linux-host.ts');
   const { directory, config } = options;
   const configuration = {
     ...clusterConfiguration(options),
