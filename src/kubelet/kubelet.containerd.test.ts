@@ -531,20 +531,21 @@ describe('a node that loses its parts', { skip: missing }, () => {
       nodeStatusUpdateFrequencyMs: 500,
     };
     const host = linuxHost({ clock: systemClock, random: harness.random, log: harness.log, configuration });
+    let kill = async () => {};
     const launch = async () => {
       const { stop, context } = harness.context();
       const kubelet = await startKubelet(context, { nodeName: node, runtime, host, configuration });
-      await until(async () => kubelet.isReady);
-      const kill = async () => {
+      kill = async () => {
         stop.abort(new Error('killed'));
         await kubelet.done;
       };
-      return { kubelet, kill };
+      await until(async () => kubelet.isReady);
+      return kubelet;
     };
     const state = async () => (await getPod(harness.client, 'web'))?.status?.containerStatuses?.[0];
     try {
       await containerd.importImage(busyboxImageArchive(image));
-      let { kubelet, kill } = await launch();
+      await launch();
       await harness.client.create(pods, testPod('web', node, { containers: [forever(': survives the kubelet')] }));
       await until(async () => (await state())?.ready === true);
       const first = await state();
@@ -553,7 +554,7 @@ describe('a node that loses its parts', { skip: missing }, () => {
       const process = execFileSync('pgrep', ['-f', ': survives the kubelet'], { encoding: 'utf8' }).trim();
       assert.notEqual(process, '', 'the container itself goes on');
       await containerd.restart();
-      ({ kubelet, kill } = await launch());
+      const kubelet = await launch();
       // Once a Pod that came later runs, the kubelet has seen the other one too.
       await harness.client.create(pods, testPod('later', node, { containers: [forever()] }));
       await until(async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true);
@@ -568,8 +569,9 @@ describe('a node that loses its parts', { skip: missing }, () => {
       }
       // The object goes first, what is left of its containers then.
       await until(async () => (await runtime.listContainers()).length === 0);
-      await kill();
     } finally {
+      // First of all: a kubelet that goes on without its runtime keeps the whole test file from ending.
+      await kill();
       runtime.close();
       await containerd.stop();
     }
