@@ -46,6 +46,14 @@ test('argv and the environment are read in the composition root alone', () => {
   assert.deepEqual(offences, []);
 });
 
+test('properties are tried under a seed that is the same each time', () => {
+  const offences = ['src', 'test', 'examples']
+    .flatMap(sourceFiles)
+    .filter((file) => importsOf(file).some(({ specifier }) => specifier === 'fast-check'))
+    .map((file) => file.path);
+  assert.deepEqual(offences, ['src/testing/properties.fixture.ts']);
+});
+
 test('no module holds mutable state', () => {
   const offences: string[] = [];
   for (const file of product) {
