@@ -273,7 +273,7 @@ test('a certificate request tells that nobody has approved it, or that its signe
   await using cluster = new MemoryCluster();
   cluster.run(runCertificateApprovingController);
   cluster.run((context) => runCertificateSigningController(context, { authorities: {} }));
-  const spec = { request: '', signerName: 'example.com/mine', usages: ['client auth'] };
+  const spec = { request: '', signerName: 'example.com/mine', usages: ['client auth' as const] };
   await cluster.client.create(certificateSigningRequests, { metadata: { name: 'r' }, spec });
   await cluster.settle();
   assert.deepEqual(told(cluster, 'CertificateSigningRequest', 'r'), [['NotApproved']]);
