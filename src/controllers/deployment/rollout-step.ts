@@ -44,9 +44,10 @@ import {
   planResize,
   planRollingUpdate,
   type ReplicaSets,
+  recreateCauses,
+  rollingCauses,
   type Scaling,
 } from './rollout.ts';
-import { recreateCauses, rollingCauses } from './rollout-causes.ts';
 import {
   deploymentCondition,
   isComplete,
