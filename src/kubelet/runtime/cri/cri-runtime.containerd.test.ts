@@ -8,10 +8,11 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { systemClock } from '../../../base/clock.ts';
 import { containerdMissing, startContainerd } from '../../../testing/containerd.ts';
 import { busyboxImageArchive } from '../../../testing/oci-image.ts';
+import { decodeMessage, encodeMessage } from '../../grpc/codec.ts';
 import { runtimeContract } from '../runtime.contract.ts';
 import { RuntimeError } from '../runtime.ts';
-import { decodeMessage, encodeMessage } from './codec.ts';
 import { connectRuntime, NoCommonRuntimeVersion } from './cri-runtime.ts';
+import { wire } from './gen/cri-v1.ts';
 
 const image = 'contract.test/shell:1';
 const missing = containerdMissing();
@@ -51,7 +52,7 @@ describe('the version of the interface', () => {
     };
     for (const name of packages) {
       const path = `/runtime.${name}.RuntimeService/Version`;
-      const answer = encodeMessage('VersionResponse', {
+      const answer = encodeMessage(wire, 'VersionResponse', {
         runtimeName: 'fake',
         runtimeVersion: '9',
         runtimeApiVersion: name,
@@ -110,7 +111,11 @@ describe('messages', () => {
         },
       },
     };
-    const got = decodeMessage('CreateContainerRequest', encodeMessage('CreateContainerRequest', sent)).config;
+    const got = decodeMessage(
+      wire,
+      'CreateContainerRequest',
+      encodeMessage(wire, 'CreateContainerRequest', sent),
+    ).config;
     assert.deepEqual(got?.metadata, { name: 'a', attempt: 2 });
     assert.equal(Buffer.from(got?.envs[0]?.value ?? []).toString(), 'ü');
     assert.equal(got?.linux?.resources?.cpuQuota, -1n);
@@ -122,9 +127,9 @@ describe('messages', () => {
 
   it('may hold fields that are not known', () => {
     const bytes = Buffer.concat([
-      encodeMessage('VersionResponse', { runtimeName: 'x' }),
+      encodeMessage(wire, 'VersionResponse', { runtimeName: 'x' }),
       Buffer.from([0xf8, 0x07, 0x01]),
     ]);
-    assert.equal(decodeMessage('VersionResponse', bytes).runtimeName, 'x');
+    assert.equal(decodeMessage(wire, 'VersionResponse', bytes).runtimeName, 'x');
   });
 });
