@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import fc from 'fast-check';
 import type { ManagedFieldsEntry } from '../../src/apimachinery/gen/meta-v1.ts';
 import { type FieldSet, pathsOf } from '../../src/apimachinery/managed-fields/field-set.ts';
+import fc from '../../src/testing/properties.fixture.ts';
 import { type OpenCluster, openCluster } from './cluster.ts';
 import {
   type Answer,

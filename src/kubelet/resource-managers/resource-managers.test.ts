@@ -1,9 +1,9 @@
 /** Processors and memory for containers alone: sets, assignment, hints, and what a Pod gets or is refused. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
 import { testPod } from '../kubelet.fixture.ts';
 import { CpuAllocator } from './cpu-allocator.ts';
