@@ -127,7 +127,7 @@ async function approve(
 }
 
 /** Asked by the Node itself, for nothing but its own names and addresses. */
-export function isNodesOwn(
+function isNodesOwn(
   { spec }: CertificateSigningRequest,
   request: CertificateRequest,
   nodeNamed: (name: string) => Node | undefined,
