@@ -4,7 +4,7 @@
  */
 import { withoutTag } from './image-names.ts';
 
-export const pullVerificationPolicies = [
+const pullVerificationPolicies = [
   'NeverVerify',
   'NeverVerifyPreloadedImages',
   'NeverVerifyAllowlistedImages',
