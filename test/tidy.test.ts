@@ -46,6 +46,14 @@ test('argv and the environment are read in the composition root alone', () => {
   assert.deepEqual(offences, []);
 });
 
+test('properties are tried under a seed that is the same each time', () => {
+  const offences = ['src', 'test', 'examples']
+    .flatMap(sourceFiles)
+    .filter((file) => importsOf(file).some(({ specifier }) => specifier === 'fast-check'))
+    .map((file) => file.path);
+  assert.deepEqual(offences, ['src/testing/properties.fixture.ts']);
+});
+
 test('no module holds mutable state', () => {
   const offences: string[] = [];
   for (const file of product) {
@@ -128,6 +136,18 @@ test('every file is used', () => {
       (file) => !everything.some((other) => other !== file && other.text.includes(file.path.split('/').pop() ?? '')),
     )
     .map((file) => file.path);
+  assert.deepEqual(offences, []);
+});
+
+test('what a file exports, types aside, another one uses', () => {
+  const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);
+  const usersOf = new Map<string, number>();
+  for (const { text } of everything)
+    for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) usersOf.set(word, (usersOf.get(word) ?? 0) + 1);
+  const exported = /^export (?:abstract )?(?:async )?(?:const|function\*?|class) ([\w$]+)/gm;
+  const offences = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(exported)].filter(([, name]) => usersOf.get(name!) === 1).map(([, name]) => `${path}: ${name}`),
+  );
   assert.deepEqual(offences, []);
 });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { errorText } from '../apimachinery/field-error.ts';
 import { type Draft, draft, type KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, groupResource } from '../apimachinery/resource.ts';
+import fc from '../testing/properties.fixture.ts';
 import { anyObject } from './any-object.fixture.ts';
 import { behaviourOf, knownBehaviours } from './behaviours.ts';
 import type { KindBehaviour, StrategyContext } from './kind.ts';

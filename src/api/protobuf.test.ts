@@ -1,11 +1,11 @@
 /** Protobuf by the kind tables; the bytes written out here are those of upstream's own encoder for the same objects. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { envelopeEnd, envelopeHead, openEnvelope } from '../apimachinery/protobuf/envelope.ts';
 import { MessageReader } from '../apimachinery/protobuf/message-reader.ts';
 import { ProtobufError } from '../apimachinery/protobuf/wire-reader.ts';
 import { StatusError } from '../apimachinery/status.ts';
+import fc from '../testing/properties.fixture.ts';
 import { anyObject } from './any-object.fixture.ts';
 import { builtinCodec, builtinResources, builtinSchema } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { jsonText, parseJson } from './exact-json.ts';
 
 test('whole numbers beyond a double are kept, up to those of 64 bits', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { checkRequestUri, hostName, hostPort, parseUrl, queryPairs, UrlError, urlIdentity } from './go-url.ts';
 
 test('a URL is taken apart as Go does', () => {

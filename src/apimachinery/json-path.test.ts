@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { JsonPath, JsonPathError, jsonPathText } from './json-path.ts';
 
 const object = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import * as time from './time.ts';
 
 test('times print to the second, micro times to the microsecond', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { KeyedHeap } from './heap.ts';
 
 interface Item {

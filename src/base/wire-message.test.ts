@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { messageCodec } from './wire-message.ts';
 
 const inner = { x: [1, 'int'], label: [2, 'string'] } as const;

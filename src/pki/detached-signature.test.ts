@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { compactVerify } from 'jose';
+import fc from '../testing/properties.fixture.ts';
 import { detachedSignature, isSignedWith } from './detached-signature.ts';
 
 const token = { id: 'abcdef', secret: '0123456789abcdef' };

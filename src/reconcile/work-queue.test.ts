@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { FakeClock } from '../testing/fake-clock.ts';
+import fc from '../testing/properties.fixture.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { type WorkQueue, workQueue } from './work-queue.ts';
 

@@ -1,8 +1,8 @@
 /** What the index counts is what looking at every Pod would count. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import fc from 'fast-check';
 import { labelMatcherOf } from '../apimachinery/labels.ts';
+import fc from '../testing/properties.fixture.ts';
 import { podInfoOf } from './cluster-state.ts';
 import { PodIndex } from './pod-index.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { seededRandom } from '../base/random.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
+import fc from '../testing/properties.fixture.ts';
 import {
   type History,
   HistoryRecorder,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { RangeTable } from './range-table.ts';
 
 test('finds exactly the ranges that contain a key, whatever comes and goes', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import { RevisionTimes } from './revision-times.ts';
 
 test('knows which revision stood at any time, to the second, whatever was forgotten and however the clock went', () => {

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { FakeClock } from '../testing/fake-clock.ts';
+import fc from '../testing/properties.fixture.ts';
 import type { OpenStore } from './store.contract.ts';
 import type { CommitResult, Entry, Store, StoreEvent } from './store.ts';
 import { recordWatch } from './watch-recorder.fixture.ts';

@@ -1,7 +1,7 @@
 /** Laws of operators, tried on whatever values. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../testing/properties.fixture.ts';
 import { CelError, CelUint, type CelValue, dynType, Environment, isCelError } from './index.ts';
 import { isInt64, maxInt64, minInt64 } from './integers.ts';
 import { add, compare, divide, equal, multiply, remainder, subtract } from './operators.ts';

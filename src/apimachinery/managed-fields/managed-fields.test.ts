@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../testing/properties.fixture.ts';
 import { jsonEqual } from '../patch/merge-patch.ts';
 import { compareObjects, type JsonObject } from './comparison.ts';
 import { configurationProblem, fieldsOf } from './configuration.ts';

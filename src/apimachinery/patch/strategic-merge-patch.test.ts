@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { builtinSchema } from '../../api/schema.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { applyMergePatch, jsonEqual } from './merge-patch.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
 

@@ -1,5 +1,5 @@
 /** Structural schemas by chance, and JSON that now and then fits them: for the laws of pruning, defaulting and validation. */
-import fc from 'fast-check';
+import fc from '../../testing/properties.fixture.ts';
 import type { JsonSchemaProps } from './schema.ts';
 
 const names = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'metadata', 'apiVersion');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../testing/properties.fixture.ts';
 import { errorText, path } from '../field-error.ts';
 import { anyJson, anySchema } from './arbitrary-schema.fixture.ts';
 import { type JsonSchemaProps, parseStructuralSchema } from './schema.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { allocateSeats } from './concurrency-allocation.ts';
 import { DroppedRequests } from './dropped-requests.ts';
 import { SeatDemand } from './seat-demand.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { tableCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
 import { readPatch } from './patch-body.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { type RangeAllocation, type Service, services } from '../../api/gen/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { memoryStore } from '../../storage/memory/memory-store.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { openServer, openServerWithDefault } from '../api-server.fixture.ts';
 import { KeptRecords } from '../kept-records.ts';
 import type { BytesStore } from '../server.ts';

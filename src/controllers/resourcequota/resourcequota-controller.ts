@@ -81,7 +81,7 @@ interface CountedObject {
 }
 
 /** The used amounts of exactly the names that the quota limits. */
-export function planUsed(
+function planUsed(
   quota: ResourceQuota,
   objects: readonly CountedObject[],
   evaluator: QuotaEvaluator,

@@ -14,10 +14,10 @@ import { reservedAmounts } from '../node/capacity.ts';
 import type { Rejection } from '../pods/admission.ts';
 import { AllocationError } from './allocation-error.ts';
 import { CpuAllocator, type CpuCheckpoint, wholeCpus } from './cpu-allocator.ts';
-import { takeByTopology } from './cpu-assignment.ts';
-import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
+import { formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
 import { MemoryAllocator, type MemoryCheckpoint } from './memory-allocator.ts';
+import { cpuPolicyOptions, topologyPolicyOptions } from './policy-options.ts';
 import { mergeHints, type TopologyHint } from './topology-hints.ts';
 
 export interface NodeResourcesOptions {
@@ -35,21 +35,25 @@ export interface ContainerPlacement {
 
 const cpuFile = 'cpu_manager_state';
 const memoryFile = 'memory_manager_state';
-const mostNodes = 8;
 const anywhere: TopologyHint = { nodes: undefined, preferred: true };
 
 export class NodeResources {
   readonly #options: NodeResourcesOptions;
   readonly #cpus: CpuAllocator | undefined;
   readonly #memory: MemoryAllocator | undefined;
+  readonly #prefersClosest: boolean = false;
   #saving: Promise<void> = Promise.resolve();
 
   /** Throws when the configuration asks for what cannot be. */
   constructor(options: NodeResourcesOptions) {
     this.#options = options;
     const { configuration, topology } = options;
-    if (configuration.topologyManagerPolicy !== 'none' && topology.nodes.length > mostNodes)
-      throw new Error(`unsupported on machines with more than ${mostNodes} NUMA Nodes`);
+    if (configuration.topologyManagerPolicy !== 'none') {
+      const { prefersClosest, maxNodes } = topologyPolicyOptions(configuration);
+      if (topology.nodes.length > maxNodes)
+        throw new Error(`unsupported on machines with more than ${maxNodes} NUMA Nodes`);
+      this.#prefersClosest = prefersClosest;
+    }
     if (configuration.cpuManagerPolicy === 'static') this.#cpus = cpuAllocator(configuration, topology);
     if (configuration.memoryManagerPolicy === 'Static')
       this.#memory = new MemoryAllocator({ topology, reserved: reservedMemory(configuration) });
@@ -123,8 +127,7 @@ export class NodeResources {
     const policy = configuration.topologyManagerPolicy;
     if (policy === 'none') return anywhere;
     const hints = [this.#cpus?.hints(pod, container), this.#memory?.hints(pod, container)];
-    const prefersClosest = configuration.topologyManagerPolicyOptions['prefer-closest-numa-nodes'] === 'true';
-    const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest });
+    const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest: this.#prefersClosest });
     if (!admits)
       throw new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
     return hint;
@@ -172,10 +175,17 @@ export class NodeResources {
 /** What the Pod asks for in all: its init containers, which run alone, take no more than the others together, or it takes theirs. */
 function asOneContainer(pod: Pod): Container {
   const { cpu: _, ...others } = podRequests(pod);
-  const init = (pod.spec.initContainers ?? []).filter((container) => !isSidecar(container));
-  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
-  const together = [...sidecars, ...pod.spec.containers].reduce((sum, container) => sum + wholeCpus(pod, container), 0);
-  const cpu = Math.max(together, ...init.map((container) => wholeCpus(pod, container)));
+  let sidecars = 0;
+  let cpu = 0;
+  for (const container of pod.spec.initContainers ?? []) {
+    const count = wholeCpus(pod, container);
+    cpu = Math.max(cpu, sidecars + count);
+    if (isSidecar(container)) sidecars += count;
+  }
+  cpu = Math.max(
+    cpu,
+    pod.spec.containers.reduce((sum, container) => sum + wholeCpus(pod, container), sidecars),
+  );
   const requests = Object.fromEntries(
     Object.entries({ ...others, cpu }).map(([name, amount]) => [name, String(amount)]),
   );
@@ -183,28 +193,28 @@ function asOneContainer(pod: Pod): Container {
 }
 
 function cpuAllocator(configuration: KubeletConfiguration, topology: MachineTopology): CpuAllocator {
-  const { cpuManagerPolicyOptions: options, reservedSystemCpus } = configuration;
-  const isOn = (name: string) => options[name] === 'true';
-  return new CpuAllocator({
-    topology,
-    reserved: reservedSystemCpus ? parseCpuSet(reservedSystemCpus) : lowestCores(configuration, topology),
-    fullCoresOnly: isOn('full-pcpus-only'),
-    keepsReservedFree: isOn('strict-cpu-reservation'),
-    spreadsOverCores: isOn('distribute-cpus-across-cores'),
-  });
+  const { reservedSystemCpus } = configuration;
+  const policy = cpuPolicyOptions(configuration);
+  const sockets = new Set(topology.processors.map(({ socket }) => socket)).size;
+  if (policy.alignsBySocket && configuration.topologyManagerPolicy === 'single-numa-node')
+    throw new Error(
+      'Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option',
+    );
+  if (policy.alignsBySocket && sockets > topology.nodes.length)
+    throw new Error(
+      'Align by socket is not compatible with hardware where number of sockets are more than number of NUMA',
+    );
+  const reserved = reservedSystemCpus ? parseCpuSet(reservedSystemCpus) : reservedCount(configuration);
+  return new CpuAllocator({ topology, reserved, policy });
 }
 
-function lowestCores(configuration: KubeletConfiguration, topology: MachineTopology): CpuSet {
+function reservedCount(configuration: KubeletConfiguration): number {
   const count = Math.ceil((reservedAmounts(configuration).cpu ?? 0) / 1000);
   if (count === 0)
     throw new Error(
       '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero',
     );
-  const all = topology.processors.map(({ id }) => id).sort((a, b) => a - b);
-  const reserved = takeByTopology(topology, all, count);
-  if (!reserved)
-    throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal ${count})`);
-  return reserved;
+  return count;
 }
 
 function reservedMemory({

@@ -1,9 +1,9 @@
 /** Processors and memory for containers alone: sets, assignment, hints, and what a Pod gets or is refused. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { silentLog } from '../../base/log.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
 import { testPod } from '../kubelet.fixture.ts';
 import { CpuAllocator } from './cpu-allocator.ts';
@@ -11,6 +11,7 @@ import { takeByTopology } from './cpu-assignment.ts';
 import { formatCpuSet, intersection, parseCpuSet, union, without } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
 import { NodeResources } from './node-resources.ts';
+import { cpuPolicyOptions } from './policy-options.ts';
 import { allMasks, countOf, mergeHints, type TopologyHint } from './topology-hints.ts';
 
 const gibi = 1024 ** 3;
@@ -21,7 +22,7 @@ function machine({ nodes = 2, coresPerNode = 2, threads = 2 } = {}): MachineTopo
   return {
     processors: Array.from({ length: nodes * perNode }, (_, id) => {
       const node = Math.floor(id / perNode);
-      return { id, core: id - (id % threads), socket: node, node };
+      return { id, core: id - (id % threads), socket: node, node, cache: node };
     }),
     nodes: Array.from({ length: nodes }, (_, id) => ({
       id,
@@ -63,10 +64,6 @@ describe('the assignment of processors', () => {
       assert.equal(taken && formatCpuSet(taken), expected);
     });
 
-  it('spreads over cores where that is asked for', () => {
-    assert.equal(formatCpuSet(takeByTopology(machine(), parseCpuSet('0-7'), 3, { spreadsOverCores: true })!), '0,2,4');
-  });
-
   it('takes as many as asked, each once, and only what is free', () => {
     const shapes = fc.record({
       nodes: fc.integer({ min: 1, max: 3 }),
@@ -78,11 +75,10 @@ describe('the assignment of processors', () => {
         shapes,
         fc.array(fc.boolean(), { minLength: 24, maxLength: 24 }),
         fc.nat(24),
-        fc.boolean(),
-        (shape, isFree, count, spreadsOverCores) => {
+        (shape, isFree, count) => {
           const topology = machine(shape);
           const available = topology.processors.map(({ id }) => id).filter((id) => isFree[id]);
-          const taken = takeByTopology(topology, available, count, { spreadsOverCores });
+          const taken = takeByTopology(topology, available, count);
           if (count > available.length) return assert.equal(taken, undefined);
           assert.equal(new Set(taken).size, count);
           assert.deepEqual(without(taken!, available), []);
@@ -93,13 +89,13 @@ describe('the assignment of processors', () => {
 });
 
 describe('the policy of processors', () => {
+  const policy = (cpuManagerPolicyOptions: Record<string, string>) =>
+    cpuPolicyOptions({ ...defaultConfiguration, cpuManagerPolicyOptions });
   const allocator = (more: Partial<ConstructorParameters<typeof CpuAllocator>[0]> = {}) =>
     new CpuAllocator({
       topology: machine(),
       reserved: [0],
-      fullCoresOnly: false,
-      keepsReservedFree: false,
-      spreadsOverCores: false,
+      policy: policy({}),
       ...more,
     });
   const give = (cpus: CpuAllocator, pod: Pod) => {
@@ -134,11 +130,11 @@ describe('the policy of processors', () => {
   });
 
   it('keeps the reserved free of Pods where that is asked for', () => {
-    assert.equal(formatCpuSet(allocator({ keepsReservedFree: true }).shared), '1-7');
+    assert.equal(formatCpuSet(allocator({ policy: policy({ 'strict-cpu-reservation': 'true' }) }).shared), '1-7');
   });
 
   it('gives only whole cores where that is asked for', () => {
-    const cpus = allocator({ fullCoresOnly: true });
+    const cpus = allocator({ policy: policy({ 'full-pcpus-only': 'true' }) });
     assert.throws(() => give(cpus, guaranteed('one', '1')), {
       reason: 'SMTAlignmentError',
       message: 'SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2',

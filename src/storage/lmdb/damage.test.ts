@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import fc from 'fast-check';
 import { silentLog } from '../../base/log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import fc from '../../testing/properties.fixture.ts';
 import type { DataDirectoryError } from './database.ts';
 import { bufferCodec, openLmdbStore } from './lmdb-store.ts';
 import { findPageProblem } from './page-check.ts';

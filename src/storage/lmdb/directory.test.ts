@@ -182,6 +182,8 @@ async function writeRaw(
 
 async function startWriter(t: TestContext, path: string): Promise<{ process: ChildProcess; answer: WriterMessage }> {
   const child = fork(new URL('./writer-process.fixture.ts', import.meta.url), {
+    // Without the test runner's own flags.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   t.after(() => child.kill('SIGKILL'));

@@ -6,9 +6,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import fc from 'fast-check';
 import { silentLog } from '../../base/log.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { bufferCodec, openLmdbStore } from '../lmdb/lmdb-store.ts';
 import { memoryStore } from '../memory/memory-store.ts';
 import { CompactedError, type Store } from '../store.ts';

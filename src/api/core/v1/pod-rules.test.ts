@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../testing/properties.fixture.ts';
 import type { NodeSelectorTerm, Pod, Taint, Toleration } from '../../gen/core-v1.ts';
 import { given, merged } from '../../given.fixture.ts';
 import { parseImageReference } from './image-reference.ts';

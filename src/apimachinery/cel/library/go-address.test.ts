@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../testing/properties.fixture.ts';
 import { formatIp } from '../../addresses.ts';
 import { strictCidr, strictIp } from './go-address.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../testing/properties.fixture.ts';
 import { compareVersions, parseVersion, parseVersionLeniently } from './semantic-version.ts';
 
 test('what is no version is refused in upstream’s words', () => {

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../testing/properties.fixture.ts';
 import { DbusConnection, DbusError } from './dbus-connection.ts';
 import { type DbusMessage, decodeMessage, encodeMessage } from './dbus-messages.ts';
 import { decodeValues, encodeValues, typesIn } from './dbus-values.ts';

@@ -18,7 +18,7 @@ import type {
   StreamingRequest,
 } from '../runtime.ts';
 import { RuntimeError, runtimeLabels } from '../runtime.ts';
-import { CriConnection, type CriVersion } from './connection.ts';
+import { type CallSettings, CriConnection } from './connection.ts';
 import { containerdEvents } from './containerd-events.ts';
 import * as from from './from-wire.ts';
 import * as to from './to-wire.ts';
@@ -47,7 +47,7 @@ export class NoCommonRuntimeVersion extends Error {
 }
 
 /**
- * Connects and settles the version: v1, then v1alpha2. Throws `NoCommonRuntimeVersion`, or a `RuntimeError` of code `unavailable`
+ * Connects and settles the version: v1, then v1alpha2, for each endpoint by itself. Throws `NoCommonRuntimeVersion`, or a `RuntimeError` of code `unavailable`
  * when nothing serves until the time to wait is over.
  */
 export async function connectRuntime(options: ConnectRuntimeOptions): Promise<ContainerRuntime> {
@@ -58,9 +58,13 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Co
     ? await CriConnection.open({ clock, endpoint: options.imageEndpoint, requestTimeoutMs })
     : runtime;
   try {
-    const { version, runtimeName } = await negotiateOnceServing(runtime, options);
-    images.use(version);
-    if (separate) await images.unary('ImageService', 'ImageFsInfo', {}, { signal: options.signal, timeoutMs: 5000 });
+    const { runtimeName } = await negotiateOnceServing(runtime, options, (settings) =>
+      runtime.unary('RuntimeService', 'Version', { version: runtime.version }, settings),
+    );
+    if (separate)
+      await negotiateOnceServing(images, { ...options, endpoint: options.imageEndpoint }, (settings) =>
+        images.unary('ImageService', 'ImageFsInfo', {}, settings),
+      );
     return new CriRuntime(runtime, images, clock, runtimeName);
   } catch (error) {
     runtime.close();
@@ -70,16 +74,22 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Co
 }
 
 const waitStepMs = 50;
+const probeTimeoutMs = 5000;
 
-async function negotiateOnceServing(
+/** A first call of the service in question. */
+type Probe<T> = (settings: CallSettings) => Promise<T>;
+type NegotiationOptions = Pick<ConnectRuntimeOptions, 'clock' | 'endpoint' | 'signal' | 'waitMs'>;
+
+async function negotiateOnceServing<T>(
   connection: CriConnection,
-  options: ConnectRuntimeOptions,
-): ReturnType<typeof negotiate> {
-  const { clock, endpoint, signal, waitMs = 0 } = options;
+  options: NegotiationOptions,
+  probe: Probe<T>,
+): Promise<T> {
+  const { clock, signal, waitMs = 0 } = options;
   const untilMs = clock.monotonic() + waitMs;
   for (;;) {
     try {
-      return await negotiate(connection, endpoint, signal);
+      return await negotiate(connection, options, probe);
     } catch (error) {
       const mayCome = error instanceof RuntimeError && error.code === 'unavailable' && clock.monotonic() < untilMs;
       if (!mayCome) throw error;
@@ -88,27 +98,23 @@ async function negotiateOnceServing(
   }
 }
 
-async function negotiate(
+/** The connection keeps the version that answers. */
+async function negotiate<T>(
   connection: CriConnection,
-  endpoint: string,
-  signal: AbortSignal | undefined,
-): Promise<{ version: CriVersion; runtimeName: string }> {
+  { endpoint, signal }: NegotiationOptions,
+  probe: Probe<T>,
+): Promise<T> {
+  let refusal: unknown;
   for (const version of ['v1', 'v1alpha2'] as const) {
     connection.use(version);
     try {
-      const { runtimeName } = await connection.unary(
-        'RuntimeService',
-        'Version',
-        { version },
-        { signal, timeoutMs: 5000 },
-      );
-      return { version, runtimeName };
+      return await probe({ signal, timeoutMs: probeTimeoutMs });
     } catch (error) {
       if (!(error instanceof RuntimeError) || error.code !== 'unimplemented') throw error;
-      if (version === 'v1alpha2') throw new NoCommonRuntimeVersion(endpoint, error);
+      refusal = error;
     }
   }
-  throw new NoCommonRuntimeVersion(endpoint, undefined);
+  throw new NoCommonRuntimeVersion(endpoint, refusal);
 }
 
 class CriRuntime implements ContainerRuntime {
@@ -291,9 +297,15 @@ class CriRuntime implements ContainerRuntime {
       auth: options.credentials,
       sandboxConfig: options.sandbox && to.sandboxConfig(options.sandbox),
     };
-    // A pull takes what it takes; the runtime has a limit for pulls that make no progress.
-    return (await this.#images.unary('ImageService', 'PullImage', request, { signal: options.signal, timeoutMs: 0 }))
-      .imageRef;
+    try {
+      // A pull takes what it takes; the runtime has a limit for pulls that make no progress.
+      const settings = { signal: options.signal, timeoutMs: 0 };
+      return (await this.#images.unary('ImageService', 'PullImage', request, settings)).imageRef;
+    } catch (error) {
+      // Why a pull failed is for people to read: the code says nothing then.
+      if (!(error instanceof RuntimeError) || error.code !== 'unknown') throw error;
+      throw new RuntimeError('unknown', error.message.replace(/^rpc error: code = Unknown desc = /, ''));
+    }
   }
 
   async removeImage(image: ImageSpec, options?: CallOptions) {
