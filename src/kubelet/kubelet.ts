@@ -10,7 +10,10 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
+import type { CredentialProvider } from './images/credential-provider-settings.ts';
+import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
@@ -18,6 +21,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
+import { PluginRegistration } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -49,6 +53,10 @@ export interface KubeletOptions {
   readonly watches?: boolean | undefined;
   /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
   readonly evicts?: boolean | undefined;
+  /** Programs that give credentials for images. */
+  readonly credentialProviders?:
+    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | undefined;
 }
 
 /** A running kubelet, as its server and its tests see it. */
@@ -95,7 +103,9 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
   const resources = await nodeResources(context, options);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
-  return new RunningKubelet(context, options, { facts, version, resources, allocations });
+  const pulled = pulledImages(context, options);
+  await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
+  return new RunningKubelet(context, options, { facts, version, resources, allocations, pulled });
 }
 
 interface KnownAtStart {
@@ -103,6 +113,21 @@ interface KnownAtStart {
   readonly version: RuntimeVersion;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
+  readonly pulled: PulledImages | undefined;
+}
+
+/** Undefined where an image that is here is for every Pod. */
+function pulledImages(
+  { clock, log }: ComponentContext,
+  { configuration: given, host }: KubeletOptions,
+): PulledImages | undefined {
+  const configuration = { ...defaultConfiguration, ...given };
+  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
+  const verification = {
+    policy: configuration.imagePullCredentialsVerificationPolicy,
+    allowlist: configuration.preloadedImagesVerificationAllowlist,
+  };
+  return new PulledImages({ state: host.state, clock, log, verification });
 }
 
 /** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
@@ -131,15 +156,17 @@ class RunningKubelet implements Kubelet {
   readonly #care: NodeCare;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
+  readonly #pulled: PulledImages | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources, allocations } = known;
+    const { facts, version, resources, allocations, pulled } = known;
     this.#context = context;
     this.#facts = facts;
     this.#resources = resources;
     this.#allocations = allocations;
+    this.#pulled = pulled;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -261,6 +288,7 @@ class RunningKubelet implements Kubelet {
       this.#static.run(workers),
       this.#care.run(),
       this.#keepPlacement(),
+      this.#followPlugins(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -280,6 +308,11 @@ class RunningKubelet implements Kubelet {
       hasPod: (uid) => this.workers.get(uid) !== undefined,
       isComplete: () => this.workers.sourcesReady,
     });
+  }
+
+  async #followPlugins(): Promise<void> {
+    const { pluginSockets: sockets } = this.host;
+    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers: {} }).run();
   }
 
   async #register(): Promise<void> {
@@ -332,6 +365,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
+      onImages: async (images, nowMs) => this.#pulled?.prune(images, nowMs),
       evicts: options.evicts ?? true,
       nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
       podEvent: (pod, reason, message, annotations) =>
@@ -353,6 +387,7 @@ class RunningKubelet implements Kubelet {
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
+    const { credentialProviders } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
@@ -368,6 +403,9 @@ class RunningKubelet implements Kubelet {
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
+        pulled: this.#pulled,
+        providers:
+          credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
       }),
       prober: new Prober(runtime, host.network),
       objects,
