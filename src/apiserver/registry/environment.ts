@@ -83,21 +83,14 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     json: new Map<ServedResource, Representation>(),
     protobuf: new Map<ServedResource, Representation>(),
   };
-  const feed = new StoreFeed({ store, clock, log });
-  const furtherFeeds = new Map<Store<V>, StoreFeed<V>>();
-  const placeOf = ({ name, custom }: StoredKind) => {
-    const place = custom ? undefined : options.further?.find(({ keeps }) => keeps(name));
-    if (!place) return { store, feed, isStale: options.isStale };
-    const placed = remember(furtherFeeds, place.store, () => new StoreFeed({ store: place.store, clock, log }));
-    return { store: place.store, feed: placed, isStale: place.isStale };
-  };
+  const places = placesOf(options);
 
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
     const trustedAfter = Math.max(kind.trustedAfter ?? 0, options.trustedAfter());
     const form = options.form();
-    const { isStale, ...place } = placeOf(kind);
+    const { isStale, ...place } = places.of(kind);
     const stored: Source<V> = { keepsObjects: form.keepsObjects, ...place };
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
@@ -142,10 +135,28 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       remember(representations[wire], resource, () => wholeObjects(resource, envelope(resource), wire)),
     storages: () => storages.values(),
     revision: () => store.revision,
-    onFirst: (prefix, callback) => feed.onFirst(prefix, callback),
+    onFirst: (prefix, callback) => places.home.feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
-      for (const each of [feed, ...furtherFeeds.values()]) each.close();
+      places.close();
+    },
+  };
+}
+
+/** Where kinds lie, each place with the one feed that it has once somebody asks for it. */
+function placesOf<V>({ store, isStale, further = [], clock, log }: EnvironmentOptions<V>) {
+  const home = { store, isStale, feed: new StoreFeed({ store, clock, log }) };
+  const feeds = new Map([[store, home.feed]]);
+  return {
+    home,
+    of({ name, custom }: StoredKind): typeof home {
+      const place = custom ? undefined : further.find(({ keeps }) => keeps(name));
+      if (!place) return home;
+      const feed = remember(feeds, place.store, () => new StoreFeed({ store: place.store, clock, log }));
+      return { store: place.store, isStale: place.isStale, feed };
+    },
+    close() {
+      for (const feed of feeds.values()) feed.close();
     },
   };
 }
