@@ -18,6 +18,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
+import { PluginRegistration } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -261,6 +262,7 @@ class RunningKubelet implements Kubelet {
       this.#static.run(workers),
       this.#care.run(),
       this.#keepPlacement(),
+      this.#followPlugins(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -280,6 +282,11 @@ class RunningKubelet implements Kubelet {
       hasPod: (uid) => this.workers.get(uid) !== undefined,
       isComplete: () => this.workers.sourcesReady,
     });
+  }
+
+  async #followPlugins(): Promise<void> {
+    const { pluginSockets: sockets } = this.host;
+    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers: {} }).run();
   }
 
   async #register(): Promise<void> {

@@ -7,6 +7,7 @@ import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
+import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
@@ -214,6 +215,8 @@ export interface NodeHost {
   topology?(): Promise<MachineTopology>;
   /** Absent where shutdowns cannot be delayed. */
   readonly shutdown?: ShutdownSource | undefined;
+  /** Where plugins of the node show themselves; absent where there can be none. */
+  readonly pluginSockets?: PluginSockets | undefined;
   /** Absent where Pods take no disk. */
   podDiskUse?(pod: Pod): Promise<PodDiskUse>;
 }
