@@ -9,6 +9,8 @@ import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import type { DevicePlugins, DevicePluginsOptions } from './devices/device-plugins.ts';
+import type { NodeDevices } from './devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
@@ -18,7 +20,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
-import { PluginRegistration } from './plugins/plugin-registration.ts';
+import { PluginRegistration, type PluginRegistrationOptions } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -93,29 +95,46 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  const resources = await nodeResources(context, options);
+  const devices = await nodeDevices(context, options.host);
+  const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
-  return new RunningKubelet(context, options, { facts, version, resources, allocations });
+  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
+  readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
 }
 
-/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+/** Undefined where no plugin has devices. */
+async function nodeDevices(
+  { clock, log }: ComponentContext,
+  { devicePlugins: folder, topology }: NodeHost,
+): Promise<NodeDevices | undefined> {
+  if (!folder) return undefined;
+  const { NodeDevices } = await import('./devices/node-devices.ts');
+  const memoryNodes = (await topology?.())?.nodes.map(({ id }) => id) ?? [];
+  const devices = new NodeDevices({ clock, log, state: folder.state, memoryNodes });
+  await devices.restore();
+  return devices;
+}
+
+/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
 async function nodeResources(
   { log }: ComponentContext,
   { configuration: given, host }: KubeletOptions,
+  devices: NodeDevices | undefined,
 ): Promise<NodeResources | undefined> {
   const configuration = { ...defaultConfiguration, ...given };
   if (!host.topology) return undefined;
-  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  const topology = await host.topology();
+  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
   await resources.restore();
-  return resources.isActive ? resources : undefined;
+  return resources.isActive || devices ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -130,15 +149,17 @@ class RunningKubelet implements Kubelet {
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
+  readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources, allocations } = known;
+    const { facts, version, devices, resources, allocations } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
     this.nodeName = options.nodeName;
@@ -162,6 +183,7 @@ class RunningKubelet implements Kubelet {
         watched: () => ownNode.get(this.nodeName),
         problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
         pressures: () => this.#care.pressures,
+        devices: () => this.#devices?.capacity(),
         onReady: () => this.workers.wakeAll(),
       },
       facts,
@@ -195,6 +217,10 @@ class RunningKubelet implements Kubelet {
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
       onSeen: (seen) => this.workers.adoptUnknown(seen),
+    });
+    devices?.listen({
+      onCapacity: () => this.#reporter.reportSoon(),
+      onHealth: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     this.done = this.#run();
   }
@@ -273,7 +299,7 @@ class RunningKubelet implements Kubelet {
   }
 
   async #keepPlacement(): Promise<void> {
-    if (!this.#resources) return;
+    if (!this.#resources?.isActive) return;
     await keepPlacement({
       ...pick(this.#context),
       runtime: this.runtime,
@@ -285,8 +311,13 @@ class RunningKubelet implements Kubelet {
   }
 
   async #followPlugins(): Promise<void> {
-    const { pluginSockets: sockets } = this.host;
-    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers: {} }).run();
+    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
+    const shared = pick(this.#context);
+    const handlers: PluginRegistrationOptions['handlers'] =
+      folder && this.#devices
+        ? { DevicePlugin: await devicePlugins({ ...shared, folder, devices: this.#devices }) }
+        : {};
+    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
   }
 
   async #register(): Promise<void> {
@@ -308,7 +339,9 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
-    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
+    const hasPod = (uid: string) => this.workers.get(uid) !== undefined;
+    this.#allocations.retain(hasPod);
+    this.#resources?.retain(hasPod);
     await this.#lifecycle.relist().catch(() => undefined);
     await this.#removeOrphanedFolders();
   }
@@ -382,6 +415,7 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
@@ -420,6 +454,16 @@ class RunningKubelet implements Kubelet {
     const base = current ?? newNode(this.nodeName, this.#hostname, this.configuration, this.#facts);
     return { ...base, status: { ...base.status, allocatable: this.#reporter.allocatable } };
   }
+}
+
+/** Where they cannot register the node does without. */
+async function devicePlugins(options: DevicePluginsOptions): Promise<DevicePlugins> {
+  const { DevicePlugins } = await import('./devices/device-plugins.ts');
+  const plugins = new DevicePlugins(options);
+  await plugins.listen().catch((error) => {
+    options.log.error('device plugins cannot register', { path: options.folder.path, error: messageOf(error) });
+  });
+  return plugins;
 }
 
 interface ServiceParts {

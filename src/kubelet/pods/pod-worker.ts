@@ -72,6 +72,7 @@ export class PodWorker {
   #isCleaned = false;
   #isDirty = false;
   #isRunning = false;
+  #isHeld = false;
   #failures = 0;
   /** Of processes of the Pod that the kernel has killed for memory. */
   #oomKills = 0;
@@ -116,6 +117,24 @@ export class PodWorker {
   /** The newest status, which the API server may not have yet. */
   get status(): PodStatus | undefined {
     return this.#status ?? this.#pod.status;
+  }
+
+  /** Whether the node has not decided yet if it takes it. */
+  get isHeld(): boolean {
+    return this.#isHeld && this.#stage === 'syncing';
+  }
+
+  /** Nothing is done for it until it is let in. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** The node takes it. */
+  admit(): void {
+    this.#isHeld = false;
+    if (this.#pod.metadata.deletionTimestamp)
+      this.terminate({ graceSeconds: this.#pod.metadata.deletionGracePeriodSeconds });
+    this.wake();
   }
 
   /** A newer version of the Pod. */
@@ -175,7 +194,7 @@ export class PodWorker {
   /** Something may have changed: look again, now or right after the step that is under way. */
   wake(): void {
     this.#isDirty = true;
-    if (!this.#isRunning && !this.#options.signal.aborted) void this.#run();
+    if (!this.#isRunning && !this.isHeld && !this.#options.signal.aborted) void this.#run();
   }
 
   /** The kubelet ends; what runs goes on without it. */
@@ -388,7 +407,8 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, statuses, runtimeName } = this.#services;
+    const { clock, configuration, devices, statuses, runtimeName } = this.#services;
+    const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
     const status = podStatus({
       pod: this.#podWithStatus(),
       observed: this.#observed,
@@ -404,6 +424,7 @@ export class PodWorker {
         isStarted: (id) => this.#verdicts.isStarted(id),
         isReady: (id) => this.#verdicts.isReady(id),
         resourcesOf: (name, id) => this.#services.allocations.actuated(this.uid, name, id),
+        devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
       },
     });
     this.#status = status;
