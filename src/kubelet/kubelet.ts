@@ -9,10 +9,13 @@ import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
-import type { DevicePlugins, DevicePluginsOptions } from './devices/device-plugins.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
+import { devicePlugins, restoredDevices } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
+import type { CredentialProvider } from './images/credential-provider-settings.ts';
+import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
@@ -20,7 +23,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
-import { PluginRegistration, type PluginRegistrationOptions } from './plugins/plugin-registration.ts';
+import { PluginRegistration } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -52,6 +55,10 @@ export interface KubeletOptions {
   readonly watches?: boolean | undefined;
   /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
   readonly evicts?: boolean | undefined;
+  /** Programs that give credentials for images. */
+  readonly credentialProviders?:
+    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | undefined;
 }
 
 /** A running kubelet, as its server and its tests see it. */
@@ -95,11 +102,13 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  const devices = await nodeDevices(context, options.host);
+  const devices = await restoredDevices(context, options.host);
   const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
-  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations });
+  const pulled = pulledImages(context, options);
+  await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
+  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
 }
 
 interface KnownAtStart {
@@ -108,19 +117,21 @@ interface KnownAtStart {
   readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
+  readonly pulled: PulledImages | undefined;
 }
 
-/** Undefined where no plugin has devices. */
-async function nodeDevices(
+/** Undefined where an image that is here is for every Pod. */
+function pulledImages(
   { clock, log }: ComponentContext,
-  { devicePlugins: folder, topology }: NodeHost,
-): Promise<NodeDevices | undefined> {
-  if (!folder) return undefined;
-  const { NodeDevices } = await import('./devices/node-devices.ts');
-  const memoryNodes = (await topology?.())?.nodes.map(({ id }) => id) ?? [];
-  const devices = new NodeDevices({ clock, log, state: folder.state, memoryNodes });
-  await devices.restore();
-  return devices;
+  { configuration: given, host }: KubeletOptions,
+): PulledImages | undefined {
+  const configuration = { ...defaultConfiguration, ...given };
+  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
+  const verification = {
+    policy: configuration.imagePullCredentialsVerificationPolicy,
+    allowlist: configuration.preloadedImagesVerificationAllowlist,
+  };
+  return new PulledImages({ state: host.state, clock, log, verification });
 }
 
 /** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
@@ -152,16 +163,18 @@ class RunningKubelet implements Kubelet {
   readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
+  readonly #pulled: PulledImages | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, devices, resources, allocations } = known;
+    const { facts, version, devices, resources, allocations, pulled } = known;
     this.#context = context;
     this.#facts = facts;
     this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
+    this.#pulled = pulled;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -313,10 +326,8 @@ class RunningKubelet implements Kubelet {
   async #followPlugins(): Promise<void> {
     const { devicePlugins: folder, pluginSockets: sockets } = this.host;
     const shared = pick(this.#context);
-    const handlers: PluginRegistrationOptions['handlers'] =
-      folder && this.#devices
-        ? { DevicePlugin: await devicePlugins({ ...shared, folder, devices: this.#devices }) }
-        : {};
+    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
+    const handlers = devices ? { DevicePlugin: devices } : {};
     if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
   }
 
@@ -372,6 +383,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
+      onImages: async (images, nowMs) => this.#pulled?.prune(images, nowMs),
       evicts: options.evicts ?? true,
       nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
       podEvent: (pod, reason, message, annotations) =>
@@ -393,6 +405,7 @@ class RunningKubelet implements Kubelet {
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
+    const { credentialProviders } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
@@ -408,6 +421,9 @@ class RunningKubelet implements Kubelet {
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
+        pulled: this.#pulled,
+        providers:
+          credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
       }),
       prober: new Prober(runtime, host.network),
       objects,
@@ -454,16 +470,6 @@ class RunningKubelet implements Kubelet {
     const base = current ?? newNode(this.nodeName, this.#hostname, this.configuration, this.#facts);
     return { ...base, status: { ...base.status, allocatable: this.#reporter.allocatable } };
   }
-}
-
-/** Where they cannot register the node does without. */
-async function devicePlugins(options: DevicePluginsOptions): Promise<DevicePlugins> {
-  const { DevicePlugins } = await import('./devices/device-plugins.ts');
-  const plugins = new DevicePlugins(options);
-  await plugins.listen().catch((error) => {
-    options.log.error('device plugins cannot register', { path: options.folder.path, error: messageOf(error) });
-  });
-  return plugins;
 }
 
 interface ServiceParts {

@@ -22,6 +22,7 @@ import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { kubeletConfiguration } from './kubelet-configuration.ts';
+import { credentialProviders } from './kubelet-credential-providers.ts';
 import { connectKubelet, type KubeletConnection } from './kubelet-identity.ts';
 import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 import { knownParameters } from './tls-flags.ts';
@@ -33,6 +34,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const settings = kubeletConfiguration(given);
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
   checkSwap(settings);
+  const providers = credentialProviders(settings, environment);
   if (settings.kubeconfig === '')
     throw new CommandError(
       'the kubelet was given no --kubeconfig.',
@@ -55,6 +57,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       }),
       configuration: settings.configuration,
       version: versions.kubernetes,
+      credentialProviders: providers,
     });
     await serve(running, settings, connection, environment);
   } finally {

@@ -53,7 +53,7 @@ test('a failure has its code and Go´s words; any other error is of no known kin
 });
 
 test('a method that nobody handles is unimplemented', () =>
-  calling({}, async (connection) => {
+  calling({ NotifyRegistrationStatus: async () => ({}) }, async (connection) => {
     await assert.rejects(connection.unary(getInfo, {}), { code: grpcCodes.unimplemented });
   }));
 

@@ -202,6 +202,14 @@ export interface SocketFolder {
   clear(): Promise<void>;
 }
 
+/** With folders below it: names may hold slashes. */
+export interface StateFolder extends StateFiles {
+  /** Finished files of that folder; empty when it is not there. */
+  names(folder: string): Promise<readonly string[]>;
+  /** Nothing happens when it is not there. */
+  remove(name: string): Promise<void>;
+}
+
 export interface NodeHost {
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
@@ -218,7 +226,7 @@ export interface NodeHost {
   readonly files: PodFiles;
   readonly network: NetworkProber;
   readonly logs: ContainerLogs;
-  readonly state: StateFiles;
+  readonly state: StateFolder;
   /** Absent where processors and memory cannot be chosen. */
   topology?(): Promise<MachineTopology>;
   /** Absent where shutdowns cannot be delayed. */

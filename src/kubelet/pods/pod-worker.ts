@@ -14,17 +14,17 @@ import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
 import { PodResize } from '../resize/pod-resize.ts';
-import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
+import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { executePlan } from './pod-execution.ts';
 import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
-import { type StatusTarget, sameJson } from './status-writer.ts';
+import type { StatusTarget } from './status-writer.ts';
 
 export type PodStage = 'syncing' | 'terminating' | 'terminated' | 'finished';
 
@@ -476,42 +476,6 @@ export class PodWorker {
     this.#stage = stage;
     this.#options.onStage(this);
   }
-}
-
-const ownConditions = new Set([
-  'PodReadyToStartContainers',
-  'Initialized',
-  'Ready',
-  'ContainersReady',
-  'PodScheduled',
-  ...resizeConditionTypes,
-]);
-
-/** Whether two versions of a Pod differ only in what the kubelet itself writes. */
-function isSameToKubelet(a: Pod, b: Pod): boolean {
-  const [x, y] = [a.metadata, b.metadata];
-  const isSameSpec = x.generation !== undefined ? x.generation === y.generation : sameJson(a.spec, b.spec);
-  if (
-    !isSameSpec ||
-    x.deletionTimestamp !== y.deletionTimestamp ||
-    x.deletionGracePeriodSeconds !== y.deletionGracePeriodSeconds
-  )
-    return false;
-  if (!sameJson(x.labels, y.labels) || !sameJson(x.annotations, y.annotations)) return false;
-  const foreign = (pod: Pod) => (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
-  return sameJson(foreign(a), foreign(b));
-}
-
-/** As our own status had them, new ones last: a list that only changes its order is no change. */
-function inOrder(
-  conditions: NonNullable<PodStatus['conditions']>,
-  own: PodStatus,
-): NonNullable<PodStatus['conditions']> {
-  const position = (type: string) => {
-    const index = own.conditions?.findIndex((condition) => condition.type === type) ?? -1;
-    return index < 0 ? Number.MAX_SAFE_INTEGER : index;
-  };
-  return [...conditions].sort((a, b) => position(a.type) - position(b.type));
 }
 
 function earliest(...delays: readonly (number | undefined)[]): number | undefined {

@@ -9,6 +9,7 @@ import {
   GrpcConnection,
   type GrpcConnectionOptions,
   GrpcError,
+  grpcCodes,
 } from '../../grpc/grpc-connection.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../runtime.ts';
 import { type ImageServiceMethods, imageService, type RuntimeServiceMethods, runtimeService } from './gen/cri-v1.ts';
@@ -105,6 +106,8 @@ const codes: ReadonlyMap<number, RuntimeErrorCode> = new Map([
 
 function runtimeError(error: unknown): unknown {
   if (!(error instanceof GrpcError)) return error;
+  // By our own limit, which is told as Go's context tells it.
+  if (error.code === grpcCodes.deadlineExceeded) return new RuntimeError('deadlineExceeded', error.details);
   // containerd listens a moment before its plugins are there.
   const isStarting = error.details?.includes('server is not initialized yet') ?? false;
   return new RuntimeError(isStarting ? 'unavailable' : (codes.get(error.code) ?? 'unknown'), error.message);
