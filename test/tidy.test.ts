@@ -139,6 +139,18 @@ test('every file is used', () => {
   assert.deepEqual(offences, []);
 });
 
+test('what a file exports, types aside, another one uses', () => {
+  const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);
+  const usersOf = new Map<string, number>();
+  for (const { text } of everything)
+    for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) usersOf.set(word, (usersOf.get(word) ?? 0) + 1);
+  const exported = /^export (?:abstract )?(?:async )?(?:const|function\*?|class) ([\w$]+)/gm;
+  const offences = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(exported)].filter(([, name]) => usersOf.get(name!) === 1).map(([, name]) => `${path}: ${name}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
 test('the lock knows every optional package, of other systems too: npm ci refuses one that does not', () => {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;

@@ -147,7 +147,7 @@ export class TableDecoder {
  * Whether a decoded value always has the field: what is not optional, and beyond that `metadata` of kinds and a `spec` that is no
  * pointer, which all code reads. `scripts/api-types.ts` declares types by the same rule.
  */
-export function isFilled(type: TypeSchema, field: FieldSchema): boolean {
+function isFilled(type: TypeSchema, field: FieldSchema): boolean {
   if (!field.optional) return true;
   if (field.pointer || !field.ref || field.list || field.map) return false;
   return field.name === 'spec' || (field.name === 'metadata' && type.row.fields[0]?.type === 'ref:meta/v1.TypeMeta');

@@ -21,7 +21,7 @@ export function parseUint64(text: string): number {
 }
 
 /** Go's `%v` of a float64: the shortest digits that tell it apart, with an exponent from 1e-05 down and from 1e+06 up. */
-export function formatFloat(value: number): string {
+function formatFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
   const [digits, exponentText] = value.toExponential().split('e') as [string, string];
   const exponent = Number(exponentText);

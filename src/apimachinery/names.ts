@@ -40,14 +40,14 @@ function whole(format: string): RegExp {
 
 export const dns1123LabelMaxLength = 63;
 export const dns1123SubdomainMaxLength = 253;
-export const labelValueMaxLength = 63;
+const labelValueMaxLength = 63;
 
 /** Go measures strings in UTF-8 bytes. */
 export function byteLength(text: string): number {
   return Buffer.byteLength(text);
 }
 
-export function maxLengthMessage(length: number): string {
+function maxLengthMessage(length: number): string {
   return `must be no more than ${length} characters`;
 }
 

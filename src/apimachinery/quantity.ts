@@ -9,7 +9,7 @@
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
-export const quantityFormatMessage =
+const quantityFormatMessage =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const numericMessage = 'unable to parse numeric part of quantity';
 const suffixMessage = "unable to parse quantity's suffix";

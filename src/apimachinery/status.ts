@@ -136,7 +136,7 @@ export function generateNameConflict(gr: GroupResource, name: string, retryAfter
 }
 
 /** What an update meets whose resourceVersion is no longer current. */
-export const objectModifiedMessage =
+const objectModifiedMessage =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /** `Operation cannot be fulfilled on pods "web": the object has been modified; ...`. */

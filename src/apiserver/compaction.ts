@@ -21,8 +21,8 @@ export interface CompactionOptions extends HistoryRetention {
   readonly intervalMs?: number | undefined;
 }
 
-export const defaultIntervalMs = 5 * 60_000;
-export const defaultMaxChanges = 100_000;
+const defaultIntervalMs = 5 * 60_000;
+const defaultMaxChanges = 100_000;
 
 export class Compaction {
   readonly #options: CompactionOptions;

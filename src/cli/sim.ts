@@ -32,7 +32,7 @@ async function scenarioIn(file: string): Promise<Scenario> {
 
 const advice = 'See docs/simulation.md for the form of a scenario, and examples/scenarios for five of them.';
 
-export function timelineText({
+function timelineText({
   description,
   seed,
   timeline,

@@ -3,10 +3,8 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import { isConnectionError } from '../client/connection-error.ts';
-import { createHttpTransport } from '../client/http-transport.ts';
-import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
-import { kubeconfigOptions } from './components/connection.ts';
+import { connectionOf, kubeconfigOptions } from './components/connection.ts';
 import { layOut } from './data-directory.ts';
 import { thisMachine } from './machine.ts';
 
@@ -23,17 +21,15 @@ const timeoutMs = 60_000;
 export async function withClusterClient<T>(place: ClusterPlace, work: (client: Client) => Promise<T>): Promise<T> {
   const { clock } = place;
   const options = await kubeconfigOptions(kubeconfigFor(place), { flag: '--kubeconfig', clock });
-  const transport = createHttpTransport({ ...options, timeoutMs });
+  await using connection = connectionOf({ ...options, timeoutMs });
   try {
-    return await work(createClient(transport));
+    return await work(connection.client);
   } catch (error) {
     if (!isConnectionError(error)) throw error;
     throw new CommandError(
       `${options.server} does not answer: ${error.message}.`,
       'Start the cluster with `coracle up`, or name another kubeconfig with --kubeconfig.',
     );
-  } finally {
-    await transport.close();
   }
 }
 

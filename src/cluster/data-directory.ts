@@ -17,7 +17,7 @@ import { dirname, join, resolve } from 'node:path';
 import { CommandError } from './command-error.ts';
 
 /** Raised whenever a newer Coracle could not read what an older one wrote. */
-export const dataFormat = 1;
+const dataFormat = 1;
 
 export interface DataDirectory {
   readonly root: string;

@@ -89,7 +89,7 @@ export function rotatedServing({ folder, nodeName, addresses, ...options }: Serv
 }
 
 /** Undefined for a node of which no address is known yet: nobody signs a name that cannot be checked. */
-export function servingTemplate(nodeName: string, addresses: readonly NodeAddress[]): CertificateTemplate | undefined {
+function servingTemplate(nodeName: string, addresses: readonly NodeAddress[]): CertificateTemplate | undefined {
   const distinct = (isWanted: (address: NodeAddress) => boolean) =>
     [...new Set(addresses.filter(isWanted).map(({ address }) => address))].sort();
   const hasIp = ({ type, address }: NodeAddress) => !type.endsWith('DNS') && isIp(address);

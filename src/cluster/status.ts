@@ -1,13 +1,10 @@
 /** `coracle status`: what of a cluster runs, as values; the command prints them. */
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type Node, nodes } from '../api/gen/core-v1.ts';
 import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
-import { createHttpTransport } from '../client/http-transport.ts';
-import { parseKubeconfig, selectContext, transportOptions } from '../client/kubeconfig.ts';
-import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
+import { connectionOf, kubeconfigOptions } from './components/connection.ts';
 import { layOut } from './data-directory.ts';
 import { keeperProcess } from './joining/join.ts';
 import { nodeConfigFile, readNodeConfig } from './node/node-config.ts';
@@ -61,22 +58,16 @@ export async function clusterStatus(root: string, { clock }: { readonly clock: C
   const nodeProblems = runs('node') ? readNodeProblems(directory) : {};
   const base = { dataDirectory: directory.root, kubeconfig, processes, nodeProblems };
   if (!existsSync(kubeconfig) || !runs(main)) return { ...base, nodes: [], isRunning: false };
-  const config = parseKubeconfig(readFileSync(kubeconfig, 'utf8'), dirname(kubeconfig));
-  const { server } = selectContext(config).cluster;
-  const readFile = async (path: string) => readFileSync(path, 'utf8');
-  const transport = createHttpTransport({
-    ...(await transportOptions(config, { clock, readFile })),
-    timeoutMs: requestTimeoutMs,
-  });
+  const options = await kubeconfigOptions(kubeconfig, { flag: '--kubeconfig', clock });
+  const { server } = options;
+  await using connection = connectionOf({ ...options, timeoutMs: requestTimeoutMs });
   try {
     // A node that joined may read no Node but its own.
     const fieldSelector = joined?.joined ? `metadata.name=${joined.nodeName}` : undefined;
-    const { items } = await createClient(transport).list(nodes, { fieldSelector });
+    const { items } = await connection.client.list(nodes, { fieldSelector });
     return { ...base, server, nodes: items.map(nodeStatus), isRunning: runs('node') };
   } catch (error) {
     return { ...base, server, nodes: [], apiProblem: messageOf(error), isRunning: false };
-  } finally {
-    await transport.close();
   }
 }
 

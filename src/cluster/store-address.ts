@@ -51,7 +51,7 @@ export function parseStoreAddress(text: string, flag: string): StoreAddress {
   );
 }
 
-export function storeFolder(folder: string): string {
+function storeFolder(folder: string): string {
   return existsSync(join(folder, 'format')) ? layOut(folder).store : resolve(folder);
 }
 

@@ -51,7 +51,7 @@ export interface ClusterSettings {
 
 const fileName = 'cluster.json';
 
-export const defaultListen: ListenAddress = { host: '127.0.0.1', port: 6443 };
+const defaultListen: ListenAddress = { host: '127.0.0.1', port: 6443 };
 
 /** Throws a `CommandError` about the first option that cannot be. */
 export function settle(options: UpOptions, remembered: Partial<ClusterSettings>, nodeName: string): ClusterSettings {

@@ -93,6 +93,8 @@ export class NodeInfo {
   }
 }
 
+const none: readonly PodInfo[] = [];
+
 export class ClusterState {
   readonly #nodes = new Map<string, NodeInfo>();
   /** Node name of every Pod that counts somewhere, by Pod key. */
@@ -103,6 +105,8 @@ export class ClusterState {
   /** Pods that preemption makes room for, by Pod key, with the node that they wait for. */
   readonly #nominated = new Map<string, { readonly info: PodInfo; readonly nodeName: string }>();
   readonly #index = new PodIndex();
+  /** How many nodes have an image, by its name: there are thousands of nodes and every attempt asks. */
+  readonly #imageHolders = new Map<string, number>();
   #list: readonly NodeInfo[] | undefined;
   #withAffinity = 0;
 
@@ -125,11 +129,21 @@ export class ClusterState {
     return this.#index.countByNode(selector, namespace);
   }
 
+  nodesWithImage(name: string): number {
+    return this.#imageHolders.get(name) ?? 0;
+  }
+
   setNode(node: Node): void {
     const name = node.metadata.name ?? '';
     const known = this.#nodes.get(name);
-    if (known) return known.replaceNode(node);
+    if (known) {
+      this.#countImages(known, -1);
+      known.replaceNode(node);
+      this.#countImages(known, 1);
+      return;
+    }
     const info = new NodeInfo(node);
+    this.#countImages(info, 1);
     for (const pod of this.#waiting.get(name)?.values() ?? []) info.addPod(pod);
     this.#waiting.delete(name);
     this.#nodes.set(name, info);
@@ -141,6 +155,7 @@ export class ClusterState {
     if (!info) return;
     // Its Pods still exist until someone deletes them, and count again should the Node come back.
     if (info.pods.size > 0) this.#waiting.set(name, new Map(info.pods));
+    this.#countImages(info, -1);
     this.#nodes.delete(name);
     this.#list = undefined;
   }
@@ -180,8 +195,16 @@ export class ClusterState {
   }
 
   nominatedOn(nodeName: string): readonly PodInfo[] {
-    if (this.#nominated.size === 0) return [];
+    if (this.#nominated.size === 0) return none;
     return [...this.#nominated.values()].filter((one) => one.nodeName === nodeName).map(({ info }) => info);
+  }
+
+  #countImages({ images }: NodeInfo, change: 1 | -1): void {
+    for (const name of images.keys()) {
+      const count = this.nodesWithImage(name) + change;
+      if (count > 0) this.#imageHolders.set(name, count);
+      else this.#imageHolders.delete(name);
+    }
   }
 
   #place(info: PodInfo, nodeName: string): void {

@@ -7,6 +7,7 @@ import { ClusterState, podInfoOf } from './cluster-state.ts';
 import { diagnosisMessage } from './diagnosis.ts';
 import type { SchedulingProfile } from './framework.ts';
 import { place } from './placement.ts';
+import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
 import {
   nodeAffinity,
@@ -34,6 +35,7 @@ const profile: SchedulingProfile = {
     podTopologySpread((pod) => (pod.metadata.labels ? labelMatcherOfSet(pod.metadata.labels) : undefined)),
     interPodAffinity((namespace) => ({ name: namespace })),
     nodeResourcesBalancedAllocation,
+    imageLocality,
   ],
 };
 
@@ -352,4 +354,20 @@ test('the room that is made for a Pod is not given to one of less importance', (
   assert.equal(state.node('a')?.pods.size, 0, 'trying changes nothing');
   state.nominate(podInfoOf(awaited), undefined);
   assert.equal(decide(pod({ priority: 1 }, undefined, { cpu: '1' }), state), 'a');
+});
+
+test('a node that holds the image is preferred, for as long as it holds it', () => {
+  const holding = (name: string, images: readonly string[]): Node => ({
+    ...node(name),
+    status: { ...node(name).status, images: [{ names: images, sizeBytes: 500 * 1024 * 1024 }] },
+  });
+  const state = cluster([node('a'), holding('b', ['x:latest'])]);
+  assert.equal(state.nodesWithImage('x:latest'), 1);
+  assert.equal(decide(pod(), state), 'b');
+  state.setNode(holding('b', ['y:latest']));
+  state.setNode(holding('a', ['x:latest']));
+  assert.equal(decide(pod(), state), 'a');
+  state.removeNode('b');
+  assert.equal(state.nodesWithImage('y:latest'), 0);
+  assert.equal(state.nodesWithImage('x:latest'), 1);
 });

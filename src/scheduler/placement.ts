@@ -19,6 +19,8 @@ import {
 
 export interface PreparedPod {
   readonly plugins: readonly { readonly plugin: SchedulingPlugin; readonly prepared: PreparedPlugin }[];
+  /** Those of them that judge nodes. */
+  readonly filters: readonly Pick<Required<PreparedPlugin>, 'filter'>[];
 }
 
 export type Placement =
@@ -73,13 +75,18 @@ export function preparePod(pod: Pod, state: ClusterState, profile: SchedulingPro
     if (isRejection(prepared)) return prepared;
     plugins.push({ plugin, prepared });
   }
-  return { plugins };
+  const filters = plugins.flatMap(({ prepared }) => (judges(prepared) ? [prepared] : []));
+  return { plugins, filters };
+}
+
+function judges(prepared: PreparedPlugin): prepared is PreparedPlugin & Pick<Required<PreparedPlugin>, 'filter'> {
+  return prepared.filter !== undefined;
 }
 
 /** The first plugin's objection to a node, or undefined. */
 export function filterNode(prepared: PreparedPod, node: NodeInfo): Rejection | undefined {
-  for (const entry of prepared.plugins) {
-    const rejection = entry.prepared.filter?.(node);
+  for (const judge of prepared.filters) {
+    const rejection = judge.filter(node);
     if (rejection) return rejection;
   }
   return undefined;
@@ -98,10 +105,10 @@ export interface Trial {
  * them too.
  */
 export function objectionOfNominated({ pod, node, state, profile }: Trial): Rejection | undefined {
+  const nominated = state.nominatedOn(node.name);
+  if (nominated.length === 0) return undefined;
   const key = podKeyOf(pod);
-  const awaited = state
-    .nominatedOn(node.name)
-    .filter((other) => other.key !== key && priorityOf(other.pod) >= priorityOf(pod));
+  const awaited = nominated.filter((other) => other.key !== key && priorityOf(other.pod) >= priorityOf(pod));
   if (awaited.length === 0) return undefined;
   for (const other of awaited) node.addPod(other);
   try {
@@ -137,15 +144,18 @@ function markUnasked(prepared: PreparedPod, state: ClusterState, byNode: Map<str
 
 function best(prepared: PreparedPod, feasible: readonly NodeInfo[], random: Random): NodeInfo {
   const totals = new Float64Array(feasible.length);
+  // One list for all plugins, each of which writes its own scores into it.
+  const scores: ScoredNode[] = feasible.map((node) => ({ node, score: 0 }));
   for (const { plugin, prepared: view } of prepared.plugins) {
     if (!view.score || view.prepareScores?.(feasible) === false) continue;
-    const scores: ScoredNode[] = feasible.map((node) => ({ node, score: view.score!(node) }));
+    for (const scored of scores) scored.score = view.score(scored.node);
     view.normalize?.(scores);
-    scores.forEach(({ score }, index) => {
-      if (score < 0 || score > maxNodeScore)
-        throw new RangeError(`plugin ${plugin.name} returned an invalid score ${score}`);
-      totals[index]! += score * (plugin.weight ?? 1);
-    });
+    const { name, weight = 1 } = plugin;
+    for (let i = 0; i < scores.length; i++) {
+      const { score } = scores[i]!;
+      if (score < 0 || score > maxNodeScore) throw new RangeError(`plugin ${name} returned an invalid score ${score}`);
+      totals[i]! += score * weight;
+    }
   }
   let chosen = 0;
   let equals = 1;

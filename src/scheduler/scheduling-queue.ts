@@ -45,8 +45,10 @@ export class SchedulingQueue {
     (a, b) => a.readyAtMs < b.readyAtMs,
   );
   readonly #unschedulable = new Map<string, QueuedPod>();
-  /** Popped and not yet decided; events that came meanwhile count for them too. */
-  readonly #inFlight = new Map<string, Set<ClusterEvent>>();
+  /** Popped and not yet decided, with the number of the last event before; those that came meanwhile count for them too. */
+  readonly #inFlight = new Map<string, number>();
+  readonly #lastEvents = new Map<ClusterEvent, number>();
+  #eventCount = 0;
   #backoffTimer: Timer | undefined;
   #flushTimer: Timer | undefined;
 
@@ -114,7 +116,7 @@ export class SchedulingQueue {
     if (!entry) return undefined;
     entry.attempts++;
     entry.lastAttemptMs = this.#options.clock.now();
-    this.#inFlight.set(entry.key, new Set());
+    this.#inFlight.set(entry.key, this.#eventCount);
     return entry;
   }
 
@@ -125,12 +127,12 @@ export class SchedulingQueue {
 
   /** No node would do: wait for a change that helps one of these plugins. */
   park(entry: QueuedPod, rejectedBy: ReadonlySet<string>): void {
-    const meanwhile = this.#inFlight.get(entry.key);
+    const poppedAt = this.#inFlight.get(entry.key) ?? this.#eventCount;
     this.#inFlight.delete(entry.key);
     entry.rejectedBy = rejectedBy;
     this.#unschedulable.set(entry.key, entry);
-    for (const event of meanwhile ?? []) {
-      if (!this.#helps(entry, event)) continue;
+    for (const [event, number] of this.#lastEvents) {
+      if (number <= poppedAt || !this.#helps(entry, event)) continue;
       this.#release(entry);
       return;
     }
@@ -145,7 +147,8 @@ export class SchedulingQueue {
 
   /** The cluster changed in this way. */
   onEvent(event: ClusterEvent): void {
-    for (const events of this.#inFlight.values()) events.add(event);
+    this.#lastEvents.set(event, ++this.#eventCount);
+    if (this.#unschedulable.size === 0) return;
     for (const entry of [...this.#unschedulable.values()]) if (this.#helps(entry, event)) this.#release(entry);
   }
 

@@ -15,7 +15,7 @@ export type ForwardConnection = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-export const portForwardProtocol = 'portforward.k8s.io';
+const portForwardProtocol = 'portforward.k8s.io';
 
 /** A client that speaks SPDY. */
 export function acceptPortForward(client: UpgradeRequest, forward: ForwardConnection): void {

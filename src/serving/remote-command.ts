@@ -43,7 +43,7 @@ export interface CommandOptions {
   readonly tty: boolean;
 }
 
-export const successStatus = { metadata: {}, status: 'Success' };
+const successStatus = { metadata: {}, status: 'Success' };
 
 /** The Status of a command that ended with another exit code than 0. */
 export function exitCodeStatus(exitCode: number): unknown {

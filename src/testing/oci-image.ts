@@ -17,7 +17,7 @@ export interface BusyboxImageOptions {
   readonly entries?: readonly ImageEntry[];
 }
 
-export const busyboxPath = '/bin/busybox';
+const busyboxPath = '/bin/busybox';
 
 /** An OCI archive of busybox with all its applets, named `reference`; by default it runs a shell. */
 export function busyboxImageArchive(reference: string, options: BusyboxImageOptions = {}): Buffer {

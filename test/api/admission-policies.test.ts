@@ -6,6 +6,7 @@ import {
   type MutatingAdmissionPolicySpec,
   mutatingAdmissionPolicies,
   mutatingAdmissionPolicyBindings,
+  type ValidatingAdmissionPolicy,
   type ValidatingAdmissionPolicyBindingSpec,
   type ValidatingAdmissionPolicySpec,
   validatingAdmissionPolicies,
@@ -13,7 +14,8 @@ import {
 } from '../../src/api/gen/admissionregistration-v1.ts';
 import { type ConfigMap, configMaps, namespaces, pods, serviceAccounts } from '../../src/api/gen/core-v1.ts';
 import { StatusError } from '../../src/apimachinery/status.ts';
-import { startCluster } from '../conformance/cluster.ts';
+import { startCluster, when } from '../conformance/cluster.ts';
+import { define } from '../conformance/definitions.ts';
 
 const warnings: string[] = [];
 const cluster = await startCluster({ controllers: ['validatingadmissionpolicy-status-controller'], scheduler: false });
@@ -55,6 +57,12 @@ async function mutating(namespace: string, spec: Partial<MutatingAdmissionPolicy
   await client.create(mutatingAdmissionPolicyBindings, { metadata: { name }, spec: { policyName: name } });
   await inForce();
   return name;
+}
+
+/** The policy after its expressions were looked at. */
+async function checked(name: string): Promise<ValidatingAdmissionPolicy> {
+  const isChecked = (policy?: ValidatingAdmissionPolicy) => policy?.status?.observedGeneration !== undefined;
+  return (await when(client, validatingAdmissionPolicies, { name }, isChecked))!;
 }
 
 /** The server hears of policies by watching: markers of both kinds, bound after them, are in force after them. */
@@ -234,21 +242,31 @@ describe('A ValidatingAdmissionPolicy', () => {
   it('is told what its expressions get wrong about the kinds it is for', async () => {
     const namespace = await cluster.namespace();
     const name = await validating(namespace, { validations: [{ expression: 'object.dta.a == "1"' }] });
-    const { items, resourceVersion } = await client.list(validatingAdmissionPolicies, {
-      fieldSelector: `metadata.name=${name}`,
-    });
-    let policy = items[0]!;
-    const selection = { fieldSelector: `metadata.name=${name}`, resourceVersion, signal: AbortSignal.timeout(30_000) };
-    if (!policy.status?.observedGeneration) {
-      for await (const event of client.watch(validatingAdmissionPolicies, selection)) {
-        if (event.type !== 'MODIFIED') continue;
-        policy = event.object;
-        break;
-      }
-    }
+    const policy = await checked(name);
     const [warning] = policy.status?.typeChecking?.expressionWarnings ?? [];
     assert.equal(warning?.fieldRef, 'spec.validations[0].expression');
     assert.match(warning?.warning ?? '', /^\/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'dta'/);
+  });
+
+  it('is told the same about custom resources', async () => {
+    const spec = { type: 'object', properties: { seats: { type: 'integer' } } };
+    const schema = { type: 'object', properties: { spec } };
+    const { group } = (await define(client, { kind: 'Boat', schema })).type();
+    const [rule] = writesOf('x').resourceRules!;
+    const resourceRules = [{ ...rule!, apiGroups: [group], resources: ['boats'] }];
+    const name = await validating('x', {
+      matchConstraints: { resourceRules },
+      validations: [{ expression: 'object.spec.seats > 1' }, { expression: 'object.spec.seats == "one"' }],
+    });
+    const { typeChecking } = (await checked(name)).status ?? {};
+    assert.deepEqual(typeChecking?.expressionWarnings, [
+      {
+        fieldRef: 'spec.validations[1].expression',
+        warning:
+          `${group}/v1, Kind=Boat: ERROR: <input>:1:19: found no matching overload for '_==_' applied to '(int, string)'\n` +
+          ' | object.spec.seats == "one"\n | ..................^\n',
+      },
+    ]);
   });
 
   it('is refused when its expressions do not compile', async () => {

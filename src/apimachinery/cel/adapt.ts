@@ -118,7 +118,7 @@ export class JsonMap extends CelMap {
 }
 
 /** A JSON object whose fields are declared: others are not there, as far as expressions can tell. */
-export class JsonFields extends CelMap {
+class JsonFields extends CelMap {
   readonly #json: JsonObject;
   override readonly type: CelType;
 

@@ -125,7 +125,7 @@ export function convertToString(value: CelValue): CelResult {
 }
 
 /** As Go's `%g` writes it: an exponent of at least two digits from 1e6 on and below 1e-4. */
-export function formatDouble(value: number): string {
+function formatDouble(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
   if (Object.is(value, -0)) return '-0';
   const magnitude = Math.abs(value);

@@ -3,7 +3,7 @@ import { CelError } from './values.ts';
 
 export const minInt64 = -(2n ** 63n);
 export const maxInt64 = 2n ** 63n - 1n;
-export const maxUint64 = 2n ** 64n - 1n;
+const maxUint64 = 2n ** 64n - 1n;
 
 export const isInt64 = (n: bigint): boolean => n >= minInt64 && n <= maxInt64;
 export const isUint64 = (n: bigint): boolean => n >= 0n && n <= maxUint64;

@@ -11,7 +11,7 @@ const minSeconds = -62_135_596_800;
 const maxSeconds = 253_402_300_799;
 
 export const durationOverflow = (): CelError => new CelError('duration overflow');
-export const timestampOverflow = (): CelError => new CelError('timestamp overflow');
+const timestampOverflow = (): CelError => new CelError('timestamp overflow');
 
 export const durationOf = (nanos: bigint): CelDuration | CelError =>
   isInt64(nanos) ? new CelDuration(nanos) : durationOverflow();

@@ -110,7 +110,7 @@ export function without(a: FieldSet | undefined, b: FieldSet | undefined): Field
 }
 
 /** Keeps the children whose step passes, whole. */
-export function onlyElements(set: FieldSet | undefined, keeps: (element: string) => boolean): FieldSet | undefined {
+function onlyElements(set: FieldSet | undefined, keeps: (element: string) => boolean): FieldSet | undefined {
   if (set === undefined) return undefined;
   const elements = Object.keys(set);
   if (elements.every(keeps)) return set;

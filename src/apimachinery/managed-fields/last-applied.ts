@@ -10,7 +10,7 @@ import { configurationErrors, fieldsOf } from './configuration.ts';
 import { difference, type FieldSet } from './field-set.ts';
 import type { Shape } from './shape.ts';
 
-export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 /** The one manager to whom this applies. */
 export const lastAppliedManager = 'kubectl';
 

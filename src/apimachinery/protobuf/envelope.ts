@@ -18,7 +18,7 @@ export interface ProtobufObject {
   readonly message: Uint8Array;
 }
 
-export const protobufMagic: Buffer = Buffer.from('k8s\0');
+const protobufMagic: Buffer = Buffer.from('k8s\0');
 
 /** The bytes after every message. */
 export const envelopeEnd: Buffer = Buffer.from([0x1a, 0x00, 0x22, 0x00]);

@@ -30,7 +30,7 @@ export async function runAggregation(context: ComponentContext, options: Aggrega
   const services = informers.of(apiServices);
   let remote: Promise<void> | undefined;
   const startRemote = async () => {
-    const { runRemoteApis } = await import('./remote-apis.ts');
+    const { runRemoteApis } = await import('./aggregator.ts');
     await runRemoteApis(context, options);
   };
   const look = ({ spec }: APIService) => {

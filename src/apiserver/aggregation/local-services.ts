@@ -7,7 +7,7 @@ import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts
 import type { APIService, APIServiceSpec } from '../../api/gen/apiregistration-v1.ts';
 import { builtinSchema } from '../../api/schema.ts';
 
-export const automanagedLabel = 'kube-aggregator.kubernetes.io/automanaged';
+const automanagedLabel = 'kube-aggregator.kubernetes.io/automanaged';
 
 /** Brought about once at each start, or always. */
 export type Automanaged = 'onstart' | 'true';

@@ -32,7 +32,7 @@ export interface RemoteHandlerOptions {
 /** Clients ask for discovery before anything else, and wait for it. */
 const discoveryTimeoutMs = 5000;
 /** Names the APIServices on a request's way: one that comes by again would come for ever. */
-export const passedHeader = 'x-coracle-aggregated-by';
+const passedHeader = 'x-coracle-aggregated-by';
 
 export function remoteHandler(api: () => RemoteApi, options: RemoteHandlerOptions): Handler {
   return async (request, info) => {

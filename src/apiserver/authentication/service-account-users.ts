@@ -1,6 +1,6 @@
 /** The users that service accounts are: `system:serviceaccount:NAMESPACE:NAME`, in a group of all and one of their namespace. */
 
-export const serviceAccountPrefix = 'system:serviceaccount:';
+const serviceAccountPrefix = 'system:serviceaccount:';
 
 export function serviceAccountUsername(namespace: string, name: string): string {
   return `${serviceAccountPrefix}${namespace}:${name}`;

@@ -103,7 +103,7 @@ function sameSubject(a: Subject, b: Subject): boolean {
  * `admin`, `edit` and `view` with the rules that aggregation will give them, so that they hold from the first moment and not only when
  * a controller has run. Roles that aggregate others are filled after those.
  */
-export function withAggregatedRules(all: readonly ClusterRole[]): readonly ClusterRole[] {
+function withAggregatedRules(all: readonly ClusterRole[]): readonly ClusterRole[] {
   const rulesOf = (role: ClusterRole): readonly PolicyRule[] => {
     const selectors = role.aggregationRule?.clusterRoleSelectors;
     if (!selectors) return role.rules ?? [];

@@ -10,7 +10,7 @@ import { wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
 import { apiVersionOf } from '../../apimachinery/resource.ts';
 import type { ResourceRow } from '../../apimachinery/schema.ts';
 import { type AggregatedVersion, aggregatedList } from './aggregated.ts';
-import { groupDocument, groupListDocument, resourceListDocument, versionsDocument } from './documents.ts';
+import { groupDocument, groupListDocument, resourceListDocument, versionsDocument } from './plain-documents.ts';
 import { compareVersions } from './version-order.ts';
 
 /** A resource as discovery shows it; rows of the kind tables are such, and custom resources are made into such. */

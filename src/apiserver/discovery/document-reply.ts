@@ -43,7 +43,7 @@ export function openApiReply(request: ApiRequest, openApi: OpenApi, nowMs: numbe
 }
 
 /** 200 with the document, or 304 when the client names its ETag. */
-export function documentReply(
+function documentReply(
   request: ApiRequest,
   { body, contentType, etag }: KeptDocument,
   headers: Readonly<Record<string, string>> = {},

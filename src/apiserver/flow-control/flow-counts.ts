@@ -4,8 +4,8 @@ import { HistogramCounts } from '../metrics/families.ts';
 export type RejectReason = 'queue-full' | 'concurrency-limit' | 'time-out';
 
 /** Upstream's buckets of waiting and executing times, in seconds. */
-export const flowDurationBuckets: readonly number[] = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
-export const seatBuckets: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 100];
+const flowDurationBuckets: readonly number[] = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+const seatBuckets: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 100];
 
 export class FlowCounts {
   readonly schema: string;

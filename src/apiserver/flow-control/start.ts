@@ -9,7 +9,7 @@ import type { InformerSet } from '../../reconcile/informer.ts';
 import type { KindStorage } from '../registry/kind-storage.ts';
 import type { Handler } from '../request.ts';
 import { followConfiguration } from './configuration-follower.ts';
-import { flowControlPages } from './debug-pages.ts';
+import { flowControlPages } from './dump-pages.ts';
 import type { FlowControl } from './flow-control.ts';
 import { flowMetrics } from './flow-metrics.ts';
 import { objectStatistics } from './object-statistics.ts';

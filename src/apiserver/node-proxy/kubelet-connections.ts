@@ -29,7 +29,7 @@ export interface KubeletConnection {
   readonly speaksWebSocket: boolean;
 }
 
-export const defaultAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
+const defaultAddressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
 const defaultPort = 10_250;
 const hostnameLabel = 'kubernetes.io/hostname';
 

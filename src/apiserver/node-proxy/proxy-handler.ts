@@ -33,7 +33,7 @@ export function proxyHandler(context: NodeProxyContext, find: FindLocation): Han
 }
 
 /** `/api/v1/namespaces/a/pods/b/proxy` and what follows it. */
-export function splitPath(info: RequestInfo): { readonly prefix: string; readonly rest: string } {
+function splitPath(info: RequestInfo): { readonly prefix: string; readonly rest: string } {
   const segments = info.path.split('/');
   const length = info.namespace === '' ? 6 : 8;
   const rest = segments.slice(length).join('/');
@@ -90,7 +90,7 @@ async function forward(request: ApiRequest, target: UpgradeTarget, uri: string):
 }
 
 /** A redirect to the backend itself becomes one through the proxy; others, and relative ones, stay. */
-export function rewriteLocation(
+function rewriteLocation(
   location: string,
   from: { readonly backendHost: string; readonly requestHost: string; readonly prefix: string },
 ): string {

@@ -32,7 +32,7 @@ interface SchemeNamePort {
 }
 
 /** `name`, `name:port` or `scheme:name:port`; undefined when it is none of them. */
-export function splitSchemeNamePort(id: string): SchemeNamePort | undefined {
+function splitSchemeNamePort(id: string): SchemeNamePort | undefined {
   const parts = id.split(':');
   if (parts.length > 3) return undefined;
   const [scheme, name, port] = parts.length === 3 ? parts : ['', ...parts];

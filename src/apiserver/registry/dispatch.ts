@@ -72,7 +72,7 @@ function withDeprecation({ deprecation }: ServedResource, response: ApiResponse)
   return { ...response, headers: { ...response.headers, warning: warnings.join(', ') } };
 }
 
-export function handlerKey({ group, version, resource, subresource }: RequestInfo): string {
+function handlerKey({ group, version, resource, subresource }: RequestInfo): string {
   return subresource === '' ? `${group}/${version}/${resource}` : `${group}/${version}/${resource}/${subresource}`;
 }
 

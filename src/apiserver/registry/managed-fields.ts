@@ -27,7 +27,7 @@ import type { WriteOptions } from './write-options.ts';
 const longestManager = 128;
 
 /** What the client calls itself: its field manager, else the first part of its User-Agent as far as it can be printed. */
-export function managerName(fieldManager: string, { headers }: Pick<ApiRequest, 'headers'>): string {
+function managerName(fieldManager: string, { headers }: Pick<ApiRequest, 'headers'>): string {
   return fieldManager || agentPrefix(headers['user-agent'] ?? '') || 'unknown';
 }
 

@@ -201,7 +201,7 @@ function tooOld(error: unknown, options: ListOptions, start: string): unknown {
 }
 
 /** 504: the client knows a version that this server has not reached. */
-export function tooLargeVersion(wanted: number, current: number): Error {
+function tooLargeVersion(wanted: number, current: number): Error {
   return statusError({
     code: 504,
     reason: 'Timeout',

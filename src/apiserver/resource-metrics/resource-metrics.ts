@@ -12,7 +12,7 @@ import { apiVersionOf } from '../../apimachinery/resource.ts';
 import { genericServerResponse, isAlreadyExists, isNotFound, notFound } from '../../apimachinery/status.ts';
 import { formatDuration, formatTime } from '../../apimachinery/time.ts';
 import type { Client } from '../../client/client.ts';
-import { resourceListDocument } from '../discovery/documents.ts';
+import { resourceListDocument } from '../discovery/plain-documents.ts';
 import type { RemoteApis } from '../remote-apis.ts';
 import type { ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type MeasurementOptions, Measurements } from './measurements.ts';

@@ -103,7 +103,7 @@ export function accessReviewHandlers(options: {
 }
 
 /** The question a review asks, as the authorizers take it. Exactly one of the two kinds of attributes is set. */
-export function authorizationFor(user: UserInfo, spec: AccessSpec): AuthorizationAttributes {
+function authorizationFor(user: UserInfo, spec: AccessSpec): AuthorizationAttributes {
   const { resourceAttributes: attributes, nonResourceAttributes } = spec;
   if (!attributes) {
     const { verb = '', path: url = '' } = nonResourceAttributes ?? {};

@@ -155,7 +155,7 @@ function admittedScale(operation: Operation, scalable: Scalable): AdmittedPart {
   };
 }
 
-export function writtenObject(written: Written): KubeObject {
+function writtenObject(written: Written): KubeObject {
   return 'entry' in written ? written.entry.object() : written.object;
 }
 

@@ -35,7 +35,7 @@ export async function withBackoff<T>(call: () => Promise<T>, options: BackoffOpt
 }
 
 /** A connection that broke, a server that could not, one that asks to be asked later. */
-export function mayPass(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   if (isInternalError(error) || isTimeout(error) || isTooManyRequests(error)) return true;
   if (error instanceof StatusError) return error.retryAfterSeconds > 0;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

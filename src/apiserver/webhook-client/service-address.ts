@@ -18,7 +18,7 @@ export function serviceDial(
 }
 
 /** Throws what keeps the Service from being reached, in upstream's words. */
-export async function serviceAddress(
+async function serviceAddress(
   client: Pick<Client, 'get'>,
   { namespace, name, port }: ServiceTarget,
   signal?: AbortSignal,

@@ -3,20 +3,21 @@
  * for a certificate, and from then on needs neither address nor token: the same command without them goes on where it was. This process
  * only keeps the node's running.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configMaps } from '../../api/gen/core-v1.ts';
 import { dns1123Subdomain } from '../../apimachinery/names.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import { createHttpTransport } from '../../client/http-transport.ts';
-import { kubeconfigOf, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
+import { kubeconfigOf } from '../../client/kubeconfig.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { bootstrapClient, isKubeconfigValid } from '../../kubelet/certificates/bootstrap.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { type DirectoryLock, lockDirectory } from '../../storage/lmdb/directory-lock.ts';
 import { CommandError } from '../command-error.ts';
 import { ComponentSupervisor } from '../component-supervisor.ts';
+import { connectionOf, kubeconfigOptions } from '../components/connection.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../data-directory.ts';
 import { nodeAddress } from '../machine.ts';
 import { checkNetworkFree } from '../node/network-claim.ts';
@@ -114,18 +115,13 @@ class JoinedNode implements StartedCluster {
     const components = new ComponentSupervisor(clock, log);
     this.#started.defer(() => components.stop());
     components.run('node process', (ending) => supervisor.keepRunning(ending));
-    const kubeconfig = parseKubeconfig(readFileSync(directory.kubeconfig, 'utf8'));
-    const readFile = async (path: string) => readFileSync(path, 'utf8');
-    const transport = createHttpTransport(await transportOptions(kubeconfig, { clock, readFile }));
-    try {
-      await runStep(`node ${config.nodeName} Ready`, this.#surroundings, (note) => {
-        const waiting = { nodeName: config.nodeName, sinceMs: node.startedMs, withinMs: readyWithinMs };
-        const ready = nodeReady(createClient(transport), { ...waiting, clock, signal, note });
-        return Promise.race([node.failed, ready]);
-      });
-    } finally {
-      await transport.close();
-    }
+    const options = await kubeconfigOptions(directory.kubeconfig, { flag: '--kubeconfig', clock });
+    await using connection = connectionOf(options);
+    await runStep(`node ${config.nodeName} Ready`, this.#surroundings, (note) => {
+      const waiting = { nodeName: config.nodeName, sinceMs: node.startedMs, withinMs: readyWithinMs };
+      const ready = nodeReady(connection.client, { ...waiting, clock, signal, note });
+      return Promise.race([node.failed, ready]);
+    });
     const what = `This machine is the node ${config.nodeName} of ${config.server}. There:`;
     report({ kind: 'ready', what, next: [`kubectl get node ${config.nodeName}`] });
   }

@@ -1,13 +1,11 @@
 /** `coracle token`: the same as `tokens.ts`, with the cluster of a data directory. */
-import { readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
-import { createHttpTransport } from '../../client/http-transport.ts';
-import { parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
-import { createClient } from '../../client/typed-client.ts';
 import { parseCertificates } from '../../pki/certificate.ts';
 import { CommandError } from '../command-error.ts';
+import { connectionOf, kubeconfigOptions } from '../components/connection.ts';
 import { layOut } from '../data-directory.ts';
 import { nodeAddress } from '../machine.ts';
 import { keyHash } from './discovery.ts';
@@ -59,18 +57,9 @@ async function withAdministrator<T>(
   work: (client: Client, cluster: { readonly server: string; readonly caPem: string }) => Promise<T>,
 ): Promise<T> {
   const { kubeconfig } = layOut(root);
-  let text: string;
-  try {
-    text = readFileSync(kubeconfig, 'utf8');
-  } catch {
+  if (!existsSync(kubeconfig))
     throw new CommandError(`there is no cluster at ${root}.`, 'Start one (coracle up), or give its --data-dir.');
-  }
-  const readFile = async (path: string) => readFileSync(path, 'utf8');
-  const options = await transportOptions(parseKubeconfig(text), { clock, readFile });
-  const transport = createHttpTransport(options);
-  try {
-    return await work(createClient(transport), { server: options.server, caPem: String(options.tls?.ca ?? '') });
-  } finally {
-    await transport.close();
-  }
+  const options = await kubeconfigOptions(kubeconfig, { flag: '--kubeconfig', clock });
+  await using connection = connectionOf(options);
+  return await work(connection.client, { server: options.server, caPem: String(options.tls?.ca ?? '') });
 }

@@ -24,7 +24,7 @@ import { rightsGiven } from './rights-given.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
-export const nameServerPort = 10053;
+const nameServerPort = 10053;
 
 /** Where runtimes of the user's own look for networks. */
 export const commonCniFolder = '/etc/cni/net.d';
@@ -35,7 +35,7 @@ export function nodeKernel(directory: DataDirectory, machine: Machine, user: 'po
   return nftKernel({ folder, nft: nftProgram(machine), conntrack: findProgram(machine, 'conntrack') });
 }
 
-export function nftProgram(machine: Machine): string {
+function nftProgram(machine: Machine): string {
   const nft = findProgram(machine, 'nft');
   if (!nft) throw new CommandError('nft is not installed on this machine.', 'Run coracle up without --no-install.');
   return nft;

@@ -33,11 +33,7 @@ export async function runBootstrapSignerController(context: ComponentContext): P
 }
 
 /** The ConfigMap's data with the signatures that it should have; undefined when there is nothing to sign. */
-export function planSignatures(
-  info: ConfigMap,
-  tokens: readonly Secret[],
-  nowMs: number,
-): Record<string, string> | undefined {
+function planSignatures(info: ConfigMap, tokens: readonly Secret[], nowMs: number): Record<string, string> | undefined {
   const kubeconfig = info.data?.kubeconfig;
   if (kubeconfig === undefined) return undefined;
   const data = Object.fromEntries(Object.entries(info.data ?? {}).filter(([key]) => !key.startsWith(signaturePrefix)));

@@ -32,7 +32,7 @@ export async function runClusterRoleAggregationController(context: ComponentCont
 }
 
 /** Rules of the selected roles in the order of their names, each once. */
-export function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] {
+function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] {
   const sorted = [...all].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
   const rules = new Map<string, PolicyRule>();
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {

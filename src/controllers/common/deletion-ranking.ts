@@ -7,7 +7,7 @@ import { isPodReady, podCondition } from '../../api/core/v1/pod-status.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { maxContainerRestarts } from './pods.ts';
 
-export const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost';
+const deletionCostAnnotation = 'controller.kubernetes.io/pod-deletion-cost';
 
 /**
  * The Pods in the order in which they should be deleted. `colocated(pod)` is how many active Pods of the same workload share its

@@ -119,7 +119,7 @@ export function controlledBy<T extends KubeObject>(informer: Informer<T>, owner:
 }
 
 /** Objects of the namespace that nobody controls. */
-export function orphansIn<T extends KubeObject>(informer: Informer<T>, namespace: string | undefined): readonly T[] {
+function orphansIn<T extends KubeObject>(informer: Informer<T>, namespace: string | undefined): readonly T[] {
   return informer.byIndex(orphans, namespace ?? '');
 }
 

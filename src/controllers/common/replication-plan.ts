@@ -10,7 +10,7 @@ import { rankForDeletion } from './deletion-ranking.ts';
 import { sameStatus } from './wire-equality.ts';
 
 /** Creations or deletions in one go. */
-export const burstReplicas = 500;
+const burstReplicas = 500;
 
 /** What ReplicaSet and ReplicationController have in common. */
 export interface ReplicaOwner {

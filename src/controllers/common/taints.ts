@@ -7,7 +7,7 @@ import type { Client } from '../../client/client.ts';
 const attempts = 5;
 
 /** The list without `remove` and with `add`; the same array when that changes nothing. */
-export function withTaints(
+function withTaints(
   present: readonly Taint[] | undefined,
   add: readonly Taint[],
   remove: readonly Taint[],

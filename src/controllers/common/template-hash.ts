@@ -12,7 +12,7 @@ export function templateHash(template: unknown, collisionCount?: number): string
 }
 
 /** Maps any text to letters that form no words: upstream's alphabet of generated names. */
-export function safeEncode(text: string): string {
+function safeEncode(text: string): string {
   let encoded = '';
   for (let i = 0; i < text.length; i++) encoded += alphabet[text.charCodeAt(i) % alphabet.length];
   return encoded;

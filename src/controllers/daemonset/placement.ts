@@ -17,7 +17,7 @@ export interface Placement {
   readonly keep: boolean;
 }
 
-export const templateGenerationAnnotation = 'deprecated.daemonset.template.generation';
+const templateGenerationAnnotation = 'deprecated.daemonset.template.generation';
 const templateGenerationLabel = 'pod-template-generation';
 
 export function placementOn(daemonSet: DaemonSet, node: Node): Placement {

@@ -10,7 +10,7 @@ import { equalOnWire } from '../common/wire-equality.ts';
 
 export const templateHashLabel = 'pod-template-hash';
 export const revisionAnnotation = 'deployment.kubernetes.io/revision';
-export const revisionHistoryAnnotation = 'deployment.kubernetes.io/revision-history';
+const revisionHistoryAnnotation = 'deployment.kubernetes.io/revision-history';
 export const desiredReplicasAnnotation = 'deployment.kubernetes.io/desired-replicas';
 export const maxReplicasAnnotation = 'deployment.kubernetes.io/max-replicas';
 

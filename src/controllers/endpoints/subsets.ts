@@ -13,7 +13,7 @@ import {
 } from '../common/service-endpoints.ts';
 
 /** Addresses beyond this number are left out, and the object says so. */
-export const maxCapacity = 1000;
+const maxCapacity = 1000;
 
 interface Entry {
   readonly address: EndpointAddress;

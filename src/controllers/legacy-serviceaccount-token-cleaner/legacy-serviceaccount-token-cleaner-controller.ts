@@ -88,7 +88,7 @@ export interface TokenFacts {
 }
 
 /** What is to become of a Secret: pure. */
-export function stepFor(secret: Secret, facts: TokenFacts): 'leave' | 'invalidate' | 'delete' {
+function stepFor(secret: Secret, facts: TokenFacts): 'leave' | 'invalidate' | 'delete' {
   const { metadata, type } = secret;
   const { nowMs, cleanUpPeriodMs } = facts;
   const limitMs = nowMs - cleanUpPeriodMs;

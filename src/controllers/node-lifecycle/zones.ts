@@ -37,7 +37,7 @@ export function countsForDisruption({ metadata }: Node): boolean {
 }
 
 /** `ready` holds the Ready status of each Node of the zone. */
-export function zoneState(ready: readonly string[], settings: RateSettings): ZoneState {
+function zoneState(ready: readonly string[], settings: RateSettings): ZoneState {
   const unhealthy = ready.filter((status) => status !== 'True').length;
   if (unhealthy > 0 && unhealthy === ready.length) return 'FullDisruption';
   if (unhealthy > 2 && unhealthy / ready.length >= settings.unhealthyThreshold) return 'PartialDisruption';

@@ -280,6 +280,6 @@ class AttachLoop {
 }
 
 /** As upstream derives it, so that attachments of either's making are found again. */
-export function attachmentName(volumeHandle: string, driver: string, nodeName: string): string {
+function attachmentName(volumeHandle: string, driver: string, nodeName: string): string {
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }

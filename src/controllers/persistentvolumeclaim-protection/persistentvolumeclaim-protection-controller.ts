@@ -10,7 +10,7 @@ import { createController, type ReconcileResult } from '../../reconcile/controll
 import { setFinalizer } from '../common/finalizers.ts';
 import { claimKeysOf } from '../common/pod-claims.ts';
 
-export const claimFinalizer = 'kubernetes.io/pvc-protection';
+const claimFinalizer = 'kubernetes.io/pvc-protection';
 const byClaim = 'pvc-protection/claim';
 
 export async function runPersistentVolumeClaimProtectionController(context: ComponentContext): Promise<void> {

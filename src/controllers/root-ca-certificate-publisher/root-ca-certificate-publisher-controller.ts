@@ -8,7 +8,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { equalOnWire } from '../common/wire-equality.ts';
 
-export const rootCAConfigMapName = 'kube-root-ca.crt';
+const rootCAConfigMapName = 'kube-root-ca.crt';
 
 const annotations = {
   'kubernetes.io/description':

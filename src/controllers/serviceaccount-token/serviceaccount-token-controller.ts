@@ -8,7 +8,7 @@ import type { LegacyTokenOptions } from '../../pki/service-account-token.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 
-export const serviceAccountTokenType = 'kubernetes.io/service-account-token';
+const serviceAccountTokenType = 'kubernetes.io/service-account-token';
 const nameAnnotation = 'kubernetes.io/service-account.name';
 const uidAnnotation = 'kubernetes.io/service-account.uid';
 
@@ -88,7 +88,7 @@ function belongsTo(secret: Secret, account: ServiceAccount): boolean {
 }
 
 /** The Secret with all that it lacks, or undefined when it is complete. */
-export async function planToken(
+async function planToken(
   secret: Secret,
   account: ServiceAccount,
   options: ServiceAccountTokenControllerOptions,

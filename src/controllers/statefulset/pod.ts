@@ -60,7 +60,7 @@ function volumesFor(set: StatefulSet, ordinal: number, own: readonly Volume[]): 
   return [...claimed, ...own.filter(({ name }) => !names.has(name))];
 }
 
-export function claimNameFor(set: StatefulSet, template: string, ordinal: number): string {
+function claimNameFor(set: StatefulSet, template: string, ordinal: number): string {
   return `${template}-${set.metadata.name}-${ordinal}`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The expressions of a policy checked against the kinds that its rules name. Only kinds of the tables have types here; what is named by a star,
- * and custom resources, could be anything.
+ * The expressions of a policy checked against the kinds that its rules name. What is named by a star could be anything, and a kind whose
+ * type cannot be learned is passed over: the check never stands in a policy's way.
  */
 import { PolicyCompiler, type VariableTypes } from '../../api/admissionregistration/expressions/compile.ts';
 import type {
@@ -9,29 +9,38 @@ import type {
   ParamKind,
   ValidatingAdmissionPolicy,
 } from '../../api/gen/admissionregistration-v1.ts';
-import { builtinResources, builtinSchema } from '../../api/schema.ts';
 import type { CelType } from '../../apimachinery/cel/index.ts';
-import { BuiltInTypes } from '../../apimachinery/cel/kubernetes/built-in-types.ts';
-import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
-import type { ResourceRow } from '../../apimachinery/schema.ts';
+import { apiVersionOf, type GroupVersionKind, parseApiVersion } from '../../apimachinery/resource.ts';
+import { messageOf } from '../../apimachinery/status.ts';
+import type { Log } from '../../base/log.ts';
+import type { KindTypes } from './kind-types.ts';
 
-/** Of each rule, as upstream. */
+/** As upstream: a rule that names more ends the search. */
 const mostKinds = 10;
 
 /** In the order of the expressions; empty for a policy whose expressions fit. */
-export function typeCheckWarnings(policy: ValidatingAdmissionPolicy): readonly ExpressionWarning[] {
+export async function typeCheckWarnings(
+  policy: ValidatingAdmissionPolicy,
+  types: KindTypes,
+  log: Log,
+): Promise<readonly ExpressionWarning[]> {
   const { validations = [], matchConstraints, paramKind } = policy.spec;
-  const types = new BuiltInTypes();
-  const params = paramKind && typeOfKind(types, paramKind);
-  const checked = kindsOf(matchConstraints?.resourceRules ?? []).map((row) => {
-    const object = types.of(builtinSchema().type(row.type));
-    return { row, compiler: compilerFor(policy, { object, oldObject: object, ...(params ? { params } : {}) }) };
-  });
+  const known = (kind: GroupVersionKind) =>
+    types.typeOf(kind).catch((error) => {
+      log.debug('the type of a kind cannot be learned', { kind: kindText(kind), error: messageOf(error) });
+      return undefined;
+    });
+  const params = paramKind && (await known(kindOfParams(paramKind)));
+  const checked: { readonly kind: GroupVersionKind; readonly compiler: PolicyCompiler }[] = [];
+  for (const kind of await kindsOf(matchConstraints?.resourceRules ?? [], types)) {
+    const object = await known(kind);
+    if (object) checked.push({ kind, compiler: compilerFor(policy, typesOfVariables(object, params)) });
+  }
   const scope = { params: paramKind !== undefined, authorizer: true };
   const warningFor = (fieldRef: string, expression: string): readonly ExpressionWarning[] => {
-    const texts = checked.flatMap(({ row, compiler }) => {
+    const texts = checked.flatMap(({ kind, compiler }) => {
       const problem = compiler.check(expression, scope);
-      return problem === undefined ? [] : [`${kindText(row)}: ${problem}\n`];
+      return problem === undefined ? [] : [`${kindText(kind)}: ${problem}\n`];
     });
     return texts.length === 0 ? [] : [{ fieldRef, warning: texts.join('\n') }];
   };
@@ -41,6 +50,10 @@ export function typeCheckWarnings(policy: ValidatingAdmissionPolicy): readonly E
   ]);
 }
 
+function typesOfVariables(object: CelType, params: CelType | undefined): VariableTypes {
+  return { object, oldObject: object, ...(params ? { params } : {}) };
+}
+
 function compilerFor({ spec }: ValidatingAdmissionPolicy, types: VariableTypes): PolicyCompiler {
   const compiler = new PolicyCompiler(types);
   const scope = { params: spec.paramKind !== undefined, authorizer: true };
@@ -48,34 +61,50 @@ function compilerFor({ spec }: ValidatingAdmissionPolicy, types: VariableTypes):
   return compiler;
 }
 
-function typeOfKind(types: BuiltInTypes, { apiVersion = '', kind = '' }: ParamKind): CelType | undefined {
-  const schema = builtinSchema().typeOf(apiVersion, kind);
-  return schema && types.of(schema);
+function kindOfParams({ apiVersion = '', kind = '' }: ParamKind): GroupVersionKind {
+  return { ...parseApiVersion(apiVersion), kind };
 }
 
 /** Each once, by group, version and kind. */
-function kindsOf(rules: readonly NamedRuleWithOperations[]): readonly ResourceRow[] {
-  const found = new Set(rules.flatMap((rule) => rowsOf(rule).slice(0, mostKinds)));
-  return [...found].sort(
+async function kindsOf(
+  rules: readonly NamedRuleWithOperations[],
+  types: KindTypes,
+): Promise<readonly GroupVersionKind[]> {
+  const found = new Map<string, GroupVersionKind>();
+  for (const rule of rules) {
+    let count = 0;
+    for (const resource of resourcesOf(rule)) {
+      for (const { group, version, kind } of await types.kindsOf(resource)) {
+        found.set(`${group}/${version}/${kind}`, { group, version, kind });
+        count++;
+        if (count === mostKinds) return inOrder(found.values());
+      }
+    }
+  }
+  return inOrder(found.values());
+}
+
+/** None where a group or version is a star; subresources have no kinds of their own here. */
+function resourcesOf({ apiGroups = [], apiVersions = [], resources = [] }: NamedRuleWithOperations) {
+  if ([...apiGroups, ...apiVersions].some((name) => name.includes('*'))) return [];
+  const names = resources.filter((name) => !/[*/]/.test(name)).sort(compare);
+  return [...apiGroups]
+    .sort(compare)
+    .flatMap((group) =>
+      [...apiVersions].sort(compare).flatMap((version) => names.map((resource) => ({ group, version, resource }))),
+    );
+}
+
+function inOrder(kinds: Iterable<GroupVersionKind>): readonly GroupVersionKind[] {
+  return [...kinds].sort(
     (a, b) => compare(a.group, b.group) || compare(a.version, b.version) || compare(a.kind, b.kind),
   );
 }
 
-/** None where a group or version is a star. */
-function rowsOf({ apiGroups = [], apiVersions = [], resources = [] }: NamedRuleWithOperations): readonly ResourceRow[] {
-  const groups = new Set(apiGroups);
-  const versions = new Set(apiVersions);
-  const names = new Set(resources);
-  if (groups.has('*') || versions.has('*')) return [];
-  return builtinResources().filter(
-    (row) => groups.has(row.group) && versions.has(row.version) && names.has(row.resource),
-  );
-}
-
 /** `apps/v1, Kind=Deployment`; the core group is empty before the slash. */
-function kindText(row: GroupVersionKind): string {
-  const groupVersion = row.group === '' ? `/${row.version}` : apiVersionOf(row);
-  return `${groupVersion}, Kind=${row.kind}`;
+function kindText(kind: GroupVersionKind): string {
+  const groupVersion = kind.group === '' ? `/${kind.version}` : apiVersionOf(kind);
+  return `${groupVersion}, Kind=${kind.kind}`;
 }
 
 function compare(a: string, b: string): number {

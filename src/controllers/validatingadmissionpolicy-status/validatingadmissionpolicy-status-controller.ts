@@ -2,7 +2,7 @@
  * Tells the authors of ValidatingAdmissionPolicies what their expressions get wrong about the kinds they are for: in `status.typeChecking`, as
  * warnings, for a policy works as it stands. Each generation is looked at once.
  */
-import { validatingAdmissionPolicies } from '../../api/gen/admissionregistration-v1.ts';
+import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../../api/gen/admissionregistration-v1.ts';
 import { onFirstCall } from '../../base/lazy-module.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
@@ -12,7 +12,14 @@ const fieldManager = 'validatingadmissionpolicy-status';
 const workers = 1;
 
 /** Loaded for the first policy: most clusters have none. */
-const warningsOf = onFirstCall(async () => (await import('./type-check.ts')).typeCheckWarnings);
+const warningsOf = onFirstCall(async () => {
+  const [{ typeCheckWarnings }, { ServedKindTypes }] = await Promise.all([
+    import('./type-check.ts'),
+    import('./kind-types.ts'),
+  ]);
+  return (policy: ValidatingAdmissionPolicy, { client, log }: ComponentContext) =>
+    typeCheckWarnings(policy, new ServedKindTypes(client), log);
+});
 
 export async function runValidatingAdmissionPolicyStatusController(context: ComponentContext): Promise<void> {
   const policies = context.informers.of(validatingAdmissionPolicies);
@@ -25,7 +32,7 @@ export async function runValidatingAdmissionPolicyStatusController(context: Comp
       if (!policy) return;
       const { generation = 0 } = policy.metadata;
       if (generation <= (policy.status?.observedGeneration ?? 0)) return;
-      const expressionWarnings = await warningsOf(policy);
+      const expressionWarnings = await warningsOf(policy, context);
       const body = {
         apiVersion: 'admissionregistration.k8s.io/v1',
         kind: 'ValidatingAdmissionPolicy',

@@ -75,7 +75,7 @@ export class CertificateFiles {
 }
 
 /** Throws an `Error` that names the file. */
-export function readPair(path: string): KeyPair {
+function readPair(path: string): KeyPair {
   const text = readFileSync(path, 'utf8');
   try {
     return pairOf(text, text);

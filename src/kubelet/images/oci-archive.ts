@@ -112,7 +112,7 @@ const descriptor = ({ mediaType, digest, bytes }: OciBlob) => ({ mediaType, dige
 const blockBytes = 512;
 
 /** The ustar format: a header block and the padded content per entry, closed by two empty blocks. */
-export function tarArchive(entries: readonly ImageEntry[]): Buffer {
+function tarArchive(entries: readonly ImageEntry[]): Buffer {
   const blocks: Buffer[] = [];
   for (const entry of entries) {
     const content = entry.content === undefined ? Buffer.alloc(0) : Buffer.from(entry.content);

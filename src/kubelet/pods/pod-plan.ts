@@ -81,7 +81,7 @@ function startOf(spec: Container, kind: ContainerKind): ContainerStart {
 }
 
 /** There is none, more than one, it has ended, or it is on the wrong network. */
-export function needsSandbox(pod: Pod, observed: RuntimePod): boolean {
+function needsSandbox(pod: Pod, observed: RuntimePod): boolean {
   const latest = latestSandbox(observed);
   if (latest?.state !== 'ready') return true;
   if (observed.sandboxes.filter(({ state }) => state === 'ready').length > 1) return true;

@@ -3,25 +3,29 @@
  * itself; all others run on what is left, at least on those that are reserved. Init containers lend theirs to those after them.
  * Changes only itself; who runs containers asks it where.
  */
-import { amountOf } from '../../api/core/v1/pod-resources.ts';
+import { amountOf, hasPodLevelResources } from '../../api/core/v1/pod-resources.ts';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { AllocationError } from './allocation-error.ts';
 import { takeByTopology } from './cpu-assignment.ts';
+import { takeDistributed } from './cpu-distribution.ts';
 import { type CpuSet, formatCpuSet, intersection, parseCpuSet, union, without } from './cpu-set.ts';
-import { type MachineTopology, processorsOf, threadsPerCore } from './machine-topology.ts';
-import { allMasks, countOf, nodesIn, type TopologyHint } from './topology-hints.ts';
+import {
+  type MachineTopology,
+  processorsOf,
+  processorsOfSockets,
+  socketsOf,
+  threadsPerCore,
+} from './machine-topology.ts';
+import type { CpuPolicyOptions } from './policy-options.ts';
+import { allMasks, countOf, type NodeMask, nodesIn, type TopologyHint } from './topology-hints.ts';
 
 export interface CpuAllocatorOptions {
   readonly topology: MachineTopology;
-  /** Never given away. */
-  readonly reserved: CpuSet;
-  /** Whole cores or nothing. */
-  readonly fullCoresOnly: boolean;
-  /** Nothing but what is given away for good runs on those that are reserved. */
-  readonly keepsReservedFree: boolean;
-  readonly spreadsOverCores: boolean;
+  /** Never given away: these, or as many of those that would be given first. */
+  readonly reserved: CpuSet | number;
+  readonly policy: CpuPolicyOptions;
 }
 
 /** As the checkpoint file has it. */
@@ -32,23 +36,38 @@ export interface CpuCheckpoint {
 }
 
 export class CpuAllocator {
-  readonly #options: CpuAllocatorOptions;
+  readonly #topology: MachineTopology;
+  readonly #policy: CpuPolicyOptions;
+  readonly #reserved: CpuSet;
   readonly #all: CpuSet;
   /** By Pod and container. */
   readonly #given = new Map<string, Map<string, CpuSet>>();
   /** Of init containers that have ended when the next one starts. */
   readonly #reusable = new Map<string, CpuSet>();
 
-  constructor(options: CpuAllocatorOptions) {
-    this.#options = options;
-    this.#all = options.topology.processors.map(({ id }) => id).sort((a, b) => a - b);
+  /** Throws when as many cannot be reserved. */
+  constructor({ topology, reserved, policy }: CpuAllocatorOptions) {
+    this.#topology = topology;
+    this.#policy = policy;
+    this.#all = topology.processors.map(({ id }) => id).sort((a, b) => a - b);
+    const kept = typeof reserved === 'number' ? this.#select(this.#all, reserved) : reserved;
+    if (!kept)
+      throw new Error(
+        `[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal ${reserved})`,
+      );
+    this.#reserved = kept;
+  }
+
+  /** What can be given away when nothing is. */
+  get allocatable(): CpuSet {
+    return without(this.#all, this.#reserved);
   }
 
   /** Where containers without processors of their own run. */
   get shared(): CpuSet {
     const given = [...this.#given.values()].flatMap((containers) => [...containers.values()]);
     const left = without(this.#all, union(...given));
-    return this.#options.keepsReservedFree ? without(left, this.#options.reserved) : left;
+    return this.#policy.keepsReservedFree ? without(left, this.#reserved) : left;
   }
 
   cpusOf(podUid: string, container: string): CpuSet {
@@ -63,23 +82,36 @@ export class CpuAllocator {
   hints(pod: Pod, container: Container): readonly TopologyHint[] | undefined {
     const count = wholeCpus(pod, container);
     if (count === 0) return undefined;
-    const { topology } = this.#options;
+    const topology = this.#topology;
     const uid = pod.metadata.uid ?? '';
     const own = this.#given.get(uid)?.get(container.name);
+    if (own && own.length !== count) return [];
     const reusable = this.#reusable.get(uid) ?? [];
     const available = own ? [] : this.#assignable();
     const mustInclude = own ?? reusable;
     const masks = allMasks(topology.nodes.length).map((mask) => {
-      const cpus = processorsOf(
-        topology,
-        nodesIn(mask).map((place) => topology.nodes[place]!.id),
-      );
+      const cpus = processorsOf(topology, this.#idsOf(mask));
       const includes = intersection(mustInclude, cpus).length === mustInclude.length;
       const free = intersection(union(mustInclude, available), cpus).length;
       return { mask, isLargeEnough: cpus.length >= count, fits: includes && free >= count };
     });
     const smallest = Math.min(...masks.filter(({ isLargeEnough }) => isLargeEnough).map(({ mask }) => countOf(mask)));
-    return masks.filter(({ fits }) => fits).map(({ mask }) => ({ nodes: mask, preferred: countOf(mask) === smallest }));
+    return masks
+      .filter(({ fits }) => fits)
+      .map(({ mask }) => ({ nodes: mask, preferred: this.#prefers(mask, smallest) }));
+  }
+
+  /** As few nodes as can be, or with `align-by-socket` nodes of as few sockets. */
+  #prefers(mask: NodeMask, fewestNodes: number): boolean {
+    if (countOf(mask) === fewestNodes) return true;
+    if (!this.#policy.alignsBySocket) return false;
+    const { nodes, processors } = this.#topology;
+    const perSocket = Math.floor(nodes.length / new Set(processors.map(({ socket }) => socket)).size);
+    return perSocket > 0 && socketsOf(this.#topology, this.#idsOf(mask)).size === Math.ceil(fewestNodes / perSocket);
+  }
+
+  #idsOf(mask: NodeMask): readonly number[] {
+    return nodesIn(mask).map((place) => this.#topology.nodes[place]!.id);
   }
 
   /** Throws `AllocationError` when there are not enough. What it already has it keeps. */
@@ -127,13 +159,12 @@ export class CpuAllocator {
   }
 
   #assignable(): CpuSet {
-    return without(this.shared, this.#options.reserved);
+    return without(this.shared, this.#reserved);
   }
 
   #checkCores(count: number): void {
-    const { fullCoresOnly, topology } = this.#options;
-    const perCore = threadsPerCore(topology);
-    if (!fullCoresOnly) return;
+    const perCore = threadsPerCore(this.#topology);
+    if (!this.#policy.fullCoresOnly) return;
     if (count % perCore !== 0)
       throw new AllocationError(
         'SMTAlignmentError',
@@ -150,27 +181,33 @@ export class CpuAllocator {
   /** Processors of cores of which nothing is taken. */
   #wholeCores(): CpuSet {
     const free = new Set(this.#assignable());
-    const broken = new Set(this.#options.topology.processors.filter(({ id }) => !free.has(id)).map(({ core }) => core));
-    return this.#options.topology.processors.filter(({ core }) => !broken.has(core)).map(({ id }) => id);
+    const broken = new Set(this.#topology.processors.filter(({ id }) => !free.has(id)).map(({ core }) => core));
+    return this.#topology.processors.filter(({ core }) => !broken.has(core)).map(({ id }) => id);
   }
 
   #take(count: number, reusable: CpuSet, hint: TopologyHint): CpuSet {
-    const { fullCoresOnly, spreadsOverCores, topology } = this.#options;
+    const { alignsBySocket, fullCoresOnly } = this.#policy;
     const pool = union(fullCoresOnly ? this.#wholeCores() : this.#assignable(), reusable);
-    const select = (from: CpuSet, wanted: number) => takeByTopology(topology, from, wanted, { spreadsOverCores });
-    const failure = () =>
-      new AllocationError(
-        'UnexpectedAdmissionError',
-        `Allocate failed due to not enough cpus available to satisfy request: requested=${count}, available=${pool.length}, which is unexpected`,
-      );
-    if (pool.length < count) throw failure();
     // First what lies where it should, then the rest.
-    const places = hint.nodes === undefined ? undefined : nodesIn(hint.nodes).map((place) => topology.nodes[place]!.id);
-    const aligned = places ? intersection(pool, processorsOf(topology, places)) : [];
-    const first = select(aligned, Math.min(count, aligned.length)) ?? [];
-    const rest = select(without(pool, first), count - first.length);
-    if (!rest) throw failure();
+    const nearest = alignsBySocket ? processorsOfSockets : processorsOf;
+    const aligned =
+      hint.nodes === undefined ? [] : intersection(pool, nearest(this.#topology, this.#idsOf(hint.nodes)));
+    const first = this.#select(aligned, Math.min(count, aligned.length)) ?? [];
+    const others = without(pool, first);
+    const rest = this.#select(others, count - first.length);
+    if (!rest)
+      throw new AllocationError(
+        'UnexpectedAdmissionError',
+        `Allocate failed due to not enough cpus available to satisfy request: requested=${count - first.length}, available=${others.length}, which is unexpected`,
+      );
     return union(first, rest);
+  }
+
+  #select(from: CpuSet, count: number): CpuSet | undefined {
+    const { alignsByCache, fullCoresOnly, spreadsOverCores, spreadsOverNodes } = this.#policy;
+    if (!spreadsOverNodes) return takeByTopology(this.#topology, from, count, { alignsByCache, spreadsOverCores });
+    const groupSize = fullCoresOnly ? threadsPerCore(this.#topology) : 1;
+    return takeDistributed(this.#topology, from, count, { groupSize });
   }
 
   #lend(pod: Pod, container: Container, cpus: CpuSet): void {
@@ -181,8 +218,9 @@ export class CpuAllocator {
   }
 }
 
-/** How many processors a container gets for itself. */
+/** How many processors a container gets for itself. Those of Pods with resources of their own share, as their containers do. */
 export function wholeCpus(pod: Pod, { resources }: Container): number {
+  if (hasPodLevelResources(pod)) return 0;
   const milli = resources?.requests?.cpu === undefined ? 0 : amountOf('cpu', resources.requests.cpu);
   return qosClass(pod) === 'Guaranteed' && milli % 1000 === 0 ? milli / 1000 : 0;
 }

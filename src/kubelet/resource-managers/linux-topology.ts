@@ -23,7 +23,13 @@ export async function linuxTopology(memoryBytes: number): Promise<MachineTopolog
   const nodeOf = new Map<number, number>();
   for (const id of ids)
     for (const cpu of parseCpuSet(await text(join(nodeDirectory, `node${id}`, 'cpulist')))) nodeOf.set(cpu, id);
-  const processors = await Promise.all(online.map((id) => processor(id, nodeOf.get(id) ?? 0)));
+  const threadsOf = (node: number) => online.filter((id) => (nodeOf.get(id) ?? 0) === node).length;
+  const processors = await Promise.all(
+    online.map((id) => {
+      const node = nodeOf.get(id) ?? 0;
+      return processor(id, { node, threads: threadsOf(node) });
+    }),
+  );
   return {
     processors,
     nodes: nodes.length > 0 ? nodes : [{ id: 0, memoryBytes, hugepages: {}, distances: [10] }],
@@ -31,13 +37,31 @@ export async function linuxTopology(memoryBytes: number): Promise<MachineTopolog
 }
 
 /** The kernel counts cores within their socket; the lowest thread names the core over all. */
-async function processor(id: number, node: number): Promise<Processor> {
-  const topology = join(cpuDirectory, `cpu${id}`, 'topology');
-  const [socket, siblings] = await Promise.all([
-    text(join(topology, 'physical_package_id')),
-    text(join(topology, 'thread_siblings_list')),
+async function processor(
+  id: number,
+  { node, threads }: { readonly node: number; readonly threads: number },
+): Promise<Processor> {
+  const directory = join(cpuDirectory, `cpu${id}`);
+  const [package_, siblings, cache] = await Promise.all([
+    text(join(directory, 'topology', 'physical_package_id')),
+    text(join(directory, 'topology', 'thread_siblings_list')),
+    splitCache(join(directory, 'cache'), threads),
   ]);
-  return { id, core: parseCpuSet(siblings)[0] ?? id, socket: Math.max(0, Number(socket) || 0), node };
+  const socket = Math.max(0, Number(package_) || 0);
+  return { id, core: parseCpuSet(siblings)[0] ?? id, socket, node, cache: cache ?? socket };
+}
+
+/** The cache above the second level that fewer processors share than the node has. */
+async function splitCache(directory: string, threadsOfNode: number): Promise<number | undefined> {
+  for (const name of await readdir(directory).catch(() => [])) {
+    const [level, id, shared] = await Promise.all(
+      ['level', 'id', 'shared_cpu_list'].map((file) => text(join(directory, name, file))),
+    );
+    if (Number(level) <= 2 || !shared) continue;
+    const cpus = parseCpuSet(shared);
+    if (cpus.length < threadsOfNode) return id ? Number(id) : cpus[0];
+  }
+  return undefined;
 }
 
 async function memoryNode(id: number): Promise<MemoryNode> {

@@ -7,6 +7,8 @@ export interface Processor {
   readonly core: number;
   readonly socket: number;
   readonly node: number;
+  /** The last-level cache that only some cores of the node share; where all share one, the socket. */
+  readonly cache: number;
 }
 
 /** A memory node (NUMA) with what is closest to it. */
@@ -25,7 +27,20 @@ export interface MachineTopology {
 }
 
 export function threadsPerCore({ processors }: MachineTopology): number {
-  return Math.max(1, Math.round(processors.length / new Set(processors.map(({ core }) => core)).size));
+  return Math.max(1, Math.floor(processors.length / new Set(processors.map(({ core }) => core)).size));
+}
+
+/** Of all sockets that the nodes are part of. */
+export function processorsOfSockets({ processors }: MachineTopology, nodes: readonly number[]): CpuSet {
+  const sockets = socketsOf({ processors }, nodes);
+  return processors.filter(({ socket }) => sockets.has(socket)).map(({ id }) => id);
+}
+
+export function socketsOf(
+  { processors }: Pick<MachineTopology, 'processors'>,
+  nodes: readonly number[],
+): ReadonlySet<number> {
+  return new Set(processors.filter(({ node }) => nodes.includes(node)).map(({ socket }) => socket));
 }
 
 export function processorsOf({ processors }: MachineTopology, nodes: readonly number[]): CpuSet {

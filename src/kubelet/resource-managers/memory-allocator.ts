@@ -2,7 +2,7 @@
  * Memory and huge pages for containers of Guaranteed Pods on memory nodes of their own (policy `Static`). Nodes that give to one
  * container together stay a group: alone they give nothing until all is returned. Changes only itself.
  */
-import { amountsOf } from '../../api/core/v1/pod-resources.ts';
+import { amountsOf, hasPodLevelResources } from '../../api/core/v1/pod-resources.ts';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -172,7 +172,7 @@ export class MemoryAllocator {
 const lentKey = (uid: string, name: string) => `${uid}/${name}`;
 
 function memoryRequest(pod: Pod, { resources }: Container): Request | undefined {
-  if (qosClass(pod) !== 'Guaranteed') return undefined;
+  if (qosClass(pod) !== 'Guaranteed' || hasPodLevelResources(pod)) return undefined;
   const request = Object.entries(amountsOf(resources?.requests)).filter(
     ([name, amount]) => amount > 0 && (name === 'memory' || name.startsWith('hugepages-')),
   );

@@ -1,7 +1,7 @@
 /**
- * Gives Pods processors and memory of their own, as the policies of the node say: asks each kind where it could, joins the answers to one
- * place, takes it there, and remembers all of it in checkpoint files, so that a kubelet that starts anew finds it as it was. A Pod
- * that cannot have what it asks for is refused whole.
+ * Gives Pods processors, memory and devices of their own, as the policies of the node say: asks each kind where it could, joins the answers to
+ * one place, takes it there, and remembers all of it in checkpoint files, so that a kubelet that starts anew finds it as it was. A Pod
+ * that cannot have what it asks for is refused whole. One Pod after the other: what one takes the next cannot have.
  */
 import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
@@ -9,15 +9,16 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Log } from '../../base/log.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeDevices } from '../devices/node-devices.ts';
 import type { StateFiles } from '../host/host.ts';
 import { reservedAmounts } from '../node/capacity.ts';
 import type { Rejection } from '../pods/admission.ts';
 import { AllocationError } from './allocation-error.ts';
 import { CpuAllocator, type CpuCheckpoint, wholeCpus } from './cpu-allocator.ts';
-import { takeByTopology } from './cpu-assignment.ts';
-import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
+import { formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
 import { MemoryAllocator, type MemoryCheckpoint } from './memory-allocator.ts';
+import { cpuPolicyOptions, topologyPolicyOptions } from './policy-options.ts';
 import { mergeHints, type TopologyHint } from './topology-hints.ts';
 
 export interface NodeResourcesOptions {
@@ -25,6 +26,8 @@ export interface NodeResourcesOptions {
   readonly topology: MachineTopology;
   readonly state: StateFiles;
   readonly log: Log;
+  /** Absent where no plugin has any. */
+  readonly devices?: NodeDevices | undefined;
 }
 
 /** Where a container's processes may run and their memory lie; absent: anywhere. */
@@ -35,21 +38,25 @@ export interface ContainerPlacement {
 
 const cpuFile = 'cpu_manager_state';
 const memoryFile = 'memory_manager_state';
-const mostNodes = 8;
 const anywhere: TopologyHint = { nodes: undefined, preferred: true };
 
 export class NodeResources {
   readonly #options: NodeResourcesOptions;
   readonly #cpus: CpuAllocator | undefined;
   readonly #memory: MemoryAllocator | undefined;
+  readonly #prefersClosest: boolean = false;
   #saving: Promise<void> = Promise.resolve();
 
   /** Throws when the configuration asks for what cannot be. */
   constructor(options: NodeResourcesOptions) {
     this.#options = options;
     const { configuration, topology } = options;
-    if (configuration.topologyManagerPolicy !== 'none' && topology.nodes.length > mostNodes)
-      throw new Error(`unsupported on machines with more than ${mostNodes} NUMA Nodes`);
+    if (configuration.topologyManagerPolicy !== 'none') {
+      const { prefersClosest, maxNodes } = topologyPolicyOptions(configuration);
+      if (topology.nodes.length > maxNodes)
+        throw new Error(`unsupported on machines with more than ${maxNodes} NUMA Nodes`);
+      this.#prefersClosest = prefersClosest;
+    }
     if (configuration.cpuManagerPolicy === 'static') this.#cpus = cpuAllocator(configuration, topology);
     if (configuration.memoryManagerPolicy === 'Static')
       this.#memory = new MemoryAllocator({ topology, reserved: reservedMemory(configuration) });
@@ -58,6 +65,11 @@ export class NodeResources {
   /** Whether containers are placed at all. */
   get isActive(): boolean {
     return this.#cpus !== undefined || this.#memory !== undefined;
+  }
+
+  /** Whether there is something to decide about the Pod. */
+  concerns(pod: Pod): boolean {
+    return this.isActive || (this.#options.devices?.concerns(pod) ?? false);
   }
 
   /** What the kubelet before this one has given away. Throws when it was another policy's or machine's. */
@@ -70,14 +82,14 @@ export class NodeResources {
     await this.#save();
   }
 
-  /** Takes what the Pod is to have for itself, or says why it cannot have it; then it has nothing. */
-  admit(pod: Pod): Rejection | undefined {
-    if (!this.isActive) return undefined;
+  /** Takes what the Pod is to have for itself, or says why it cannot have it; then it has nothing. Not before the one before it is through. */
+  async admit(pod: Pod): Promise<Rejection | undefined> {
     const { topologyManagerScope: scope } = this.#options.configuration;
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     try {
-      const shared = scope === 'pod' ? this.#placeFor(pod, asOneContainer(pod)) : undefined;
-      for (const container of containers) this.#allocate(pod, container, shared ?? this.#placeFor(pod, container));
+      const shared = scope === 'pod' ? this.#placeFor(pod) : undefined;
+      for (const container of containers)
+        await this.#allocate(pod, container, shared ?? this.#placeFor(pod, container));
     } catch (error) {
       this.release(pod.metadata.uid ?? '');
       if (error instanceof AllocationError) return { reason: error.reason, message: error.message };
@@ -88,6 +100,7 @@ export class NodeResources {
   }
 
   release(podUid: string): void {
+    this.#options.devices?.release(podUid);
     if (!this.isActive) return;
     this.#cpus?.release(podUid);
     this.#memory?.release(podUid);
@@ -96,8 +109,9 @@ export class NodeResources {
 
   /** Gives back what Pods hold that the node has no more. */
   retain(hasPod: (uid: string) => boolean): void {
-    const uids = [...(this.#cpus?.podUids() ?? []), ...(this.#memory?.podUids() ?? [])];
-    for (const uid of uids) if (!hasPod(uid)) this.release(uid);
+    const { devices } = this.#options;
+    const uids = [this.#cpus, this.#memory, devices].flatMap((holder) => holder?.podUids() ?? []);
+    for (const uid of new Set(uids)) if (!hasPod(uid)) this.release(uid);
   }
 
   placementOf(podUid: string, container: string): ContainerPlacement {
@@ -118,19 +132,25 @@ export class NodeResources {
     return this.#saving;
   }
 
-  #placeFor(pod: Pod, container: Container): TopologyHint {
-    const { configuration, topology } = this.#options;
+  /** Without a container: for all of the Pod. */
+  #placeFor(pod: Pod, container?: Container): TopologyHint {
+    const { configuration, devices, topology } = this.#options;
     const policy = configuration.topologyManagerPolicy;
     if (policy === 'none') return anywhere;
-    const hints = [this.#cpus?.hints(pod, container), this.#memory?.hints(pod, container)];
-    const prefersClosest = configuration.topologyManagerPolicyOptions['prefer-closest-numa-nodes'] === 'true';
-    const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest });
+    const one = container ?? asOneContainer(pod);
+    const hints = [
+      ...(devices?.hints(pod, container) ?? []),
+      this.#cpus?.hints(pod, one),
+      this.#memory?.hints(pod, one),
+    ];
+    const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest: this.#prefersClosest });
     if (!admits)
       throw new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
     return hint;
   }
 
-  #allocate(pod: Pod, container: Container, hint: TopologyHint): void {
+  async #allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
+    await this.#options.devices?.allocate(pod, container, hint);
     this.#cpus?.allocate(pod, container, hint);
     this.#memory?.allocate(pod, container, hint);
   }
@@ -159,6 +179,7 @@ export class NodeResources {
   /** One after the other: the last state is the one that stays. */
   #save(): Promise<void> {
     const { configuration, log, state } = this.#options;
+    if (!this.isActive) return this.#saving;
     const cpus = this.#cpus?.checkpoint() ?? { policyName: configuration.cpuManagerPolicy, defaultCpuSet: '' };
     const memory = this.#memory?.checkpoint() ?? { policyName: configuration.memoryManagerPolicy };
     this.#saving = this.#saving
@@ -172,10 +193,17 @@ export class NodeResources {
 /** What the Pod asks for in all: its init containers, which run alone, take no more than the others together, or it takes theirs. */
 function asOneContainer(pod: Pod): Container {
   const { cpu: _, ...others } = podRequests(pod);
-  const init = (pod.spec.initContainers ?? []).filter((container) => !isSidecar(container));
-  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar);
-  const together = [...sidecars, ...pod.spec.containers].reduce((sum, container) => sum + wholeCpus(pod, container), 0);
-  const cpu = Math.max(together, ...init.map((container) => wholeCpus(pod, container)));
+  let sidecars = 0;
+  let cpu = 0;
+  for (const container of pod.spec.initContainers ?? []) {
+    const count = wholeCpus(pod, container);
+    cpu = Math.max(cpu, sidecars + count);
+    if (isSidecar(container)) sidecars += count;
+  }
+  cpu = Math.max(
+    cpu,
+    pod.spec.containers.reduce((sum, container) => sum + wholeCpus(pod, container), sidecars),
+  );
   const requests = Object.fromEntries(
     Object.entries({ ...others, cpu }).map(([name, amount]) => [name, String(amount)]),
   );
@@ -183,28 +211,28 @@ function asOneContainer(pod: Pod): Container {
 }
 
 function cpuAllocator(configuration: KubeletConfiguration, topology: MachineTopology): CpuAllocator {
-  const { cpuManagerPolicyOptions: options, reservedSystemCpus } = configuration;
-  const isOn = (name: string) => options[name] === 'true';
-  return new CpuAllocator({
-    topology,
-    reserved: reservedSystemCpus ? parseCpuSet(reservedSystemCpus) : lowestCores(configuration, topology),
-    fullCoresOnly: isOn('full-pcpus-only'),
-    keepsReservedFree: isOn('strict-cpu-reservation'),
-    spreadsOverCores: isOn('distribute-cpus-across-cores'),
-  });
+  const { reservedSystemCpus } = configuration;
+  const policy = cpuPolicyOptions(configuration);
+  const sockets = new Set(topology.processors.map(({ socket }) => socket)).size;
+  if (policy.alignsBySocket && configuration.topologyManagerPolicy === 'single-numa-node')
+    throw new Error(
+      'Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option',
+    );
+  if (policy.alignsBySocket && sockets > topology.nodes.length)
+    throw new Error(
+      'Align by socket is not compatible with hardware where number of sockets are more than number of NUMA',
+    );
+  const reserved = reservedSystemCpus ? parseCpuSet(reservedSystemCpus) : reservedCount(configuration);
+  return new CpuAllocator({ topology, reserved, policy });
 }
 
-function lowestCores(configuration: KubeletConfiguration, topology: MachineTopology): CpuSet {
+function reservedCount(configuration: KubeletConfiguration): number {
   const count = Math.ceil((reservedAmounts(configuration).cpu ?? 0) / 1000);
   if (count === 0)
     throw new Error(
       '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero',
     );
-  const all = topology.processors.map(({ id }) => id).sort((a, b) => a - b);
-  const reserved = takeByTopology(topology, all, count);
-  if (!reserved)
-    throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (size of  did not equal ${count})`);
-  return reserved;
+  return count;
 }
 
 function reservedMemory({

@@ -11,6 +11,7 @@ import { takeByTopology } from './cpu-assignment.ts';
 import { formatCpuSet, intersection, parseCpuSet, union, without } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
 import { NodeResources } from './node-resources.ts';
+import { cpuPolicyOptions } from './policy-options.ts';
 import { allMasks, countOf, mergeHints, type TopologyHint } from './topology-hints.ts';
 
 const gibi = 1024 ** 3;
@@ -21,7 +22,7 @@ function machine({ nodes = 2, coresPerNode = 2, threads = 2 } = {}): MachineTopo
   return {
     processors: Array.from({ length: nodes * perNode }, (_, id) => {
       const node = Math.floor(id / perNode);
-      return { id, core: id - (id % threads), socket: node, node };
+      return { id, core: id - (id % threads), socket: node, node, cache: node };
     }),
     nodes: Array.from({ length: nodes }, (_, id) => ({
       id,
@@ -63,10 +64,6 @@ describe('the assignment of processors', () => {
       assert.equal(taken && formatCpuSet(taken), expected);
     });
 
-  it('spreads over cores where that is asked for', () => {
-    assert.equal(formatCpuSet(takeByTopology(machine(), parseCpuSet('0-7'), 3, { spreadsOverCores: true })!), '0,2,4');
-  });
-
   it('takes as many as asked, each once, and only what is free', () => {
     const shapes = fc.record({
       nodes: fc.integer({ min: 1, max: 3 }),
@@ -78,11 +75,10 @@ describe('the assignment of processors', () => {
         shapes,
         fc.array(fc.boolean(), { minLength: 24, maxLength: 24 }),
         fc.nat(24),
-        fc.boolean(),
-        (shape, isFree, count, spreadsOverCores) => {
+        (shape, isFree, count) => {
           const topology = machine(shape);
           const available = topology.processors.map(({ id }) => id).filter((id) => isFree[id]);
-          const taken = takeByTopology(topology, available, count, { spreadsOverCores });
+          const taken = takeByTopology(topology, available, count);
           if (count > available.length) return assert.equal(taken, undefined);
           assert.equal(new Set(taken).size, count);
           assert.deepEqual(without(taken!, available), []);
@@ -93,13 +89,13 @@ describe('the assignment of processors', () => {
 });
 
 describe('the policy of processors', () => {
+  const policy = (cpuManagerPolicyOptions: Record<string, string>) =>
+    cpuPolicyOptions({ ...defaultConfiguration, cpuManagerPolicyOptions });
   const allocator = (more: Partial<ConstructorParameters<typeof CpuAllocator>[0]> = {}) =>
     new CpuAllocator({
       topology: machine(),
       reserved: [0],
-      fullCoresOnly: false,
-      keepsReservedFree: false,
-      spreadsOverCores: false,
+      policy: policy({}),
       ...more,
     });
   const give = (cpus: CpuAllocator, pod: Pod) => {
@@ -134,11 +130,11 @@ describe('the policy of processors', () => {
   });
 
   it('keeps the reserved free of Pods where that is asked for', () => {
-    assert.equal(formatCpuSet(allocator({ keepsReservedFree: true }).shared), '1-7');
+    assert.equal(formatCpuSet(allocator({ policy: policy({ 'strict-cpu-reservation': 'true' }) }).shared), '1-7');
   });
 
   it('gives only whole cores where that is asked for', () => {
-    const cpus = allocator({ fullCoresOnly: true });
+    const cpus = allocator({ policy: policy({ 'full-pcpus-only': 'true' }) });
     assert.throws(() => give(cpus, guaranteed('one', '1')), {
       reason: 'SMTAlignmentError',
       message: 'SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2',
@@ -269,15 +265,15 @@ describe('a node', () => {
 
   it('puts a container on one memory node with its processors and its memory', async () => {
     const { resources } = await node({ topologyManagerPolicy: 'single-numa-node', reservedMemory });
-    assert.equal(resources.admit(guaranteed('a', '3', '2Gi')), undefined);
+    assert.equal(await resources.admit(guaranteed('a', '3', '2Gi')), undefined);
     assert.deepEqual(resources.placementOf('a', 'main'), { cpusetCpus: '1-3', cpusetMems: '0' });
     assert.equal(
-      resources.admit(guaranteed('b', '1', '2Gi')),
+      await resources.admit(guaranteed('b', '1', '2Gi')),
       undefined,
       'the first node has processors left but no memory',
     );
     assert.deepEqual(resources.placementOf('b', 'main'), { cpusetCpus: '4', cpusetMems: '1' });
-    assert.deepEqual(resources.admit(guaranteed('c', '3', '3Gi')), {
+    assert.deepEqual(await resources.admit(guaranteed('c', '3', '3Gi')), {
       reason: 'TopologyAffinityError',
       message: 'Resources cannot be allocated with Topology locality',
     });
@@ -304,7 +300,7 @@ describe('a node', () => {
       reservedMemory,
     } as const;
     const { resources: together } = await node(settings);
-    assert.equal(together.admit(pair), undefined);
+    assert.equal(await together.admit(pair), undefined);
     assert.deepEqual(
       [together.placementOf('pair', 'main').cpusetMems, together.placementOf('pair', 'side').cpusetMems],
       ['1', '1'],
@@ -313,17 +309,17 @@ describe('a node', () => {
 
   it('gives memory of several nodes together where one has not enough, and then none of them alone', async () => {
     const { resources } = await node({ topologyManagerPolicy: 'restricted', reservedMemory });
-    assert.equal(resources.admit(guaranteed('wide', '6', '6Gi')), undefined);
+    assert.equal(await resources.admit(guaranteed('wide', '6', '6Gi')), undefined);
     assert.equal(resources.placementOf('wide', 'main').cpusetMems, '0-1');
-    assert.equal(resources.admit(guaranteed('narrow', '500m', '512Mi'))?.reason, 'TopologyAffinityError');
+    assert.equal((await resources.admit(guaranteed('narrow', '500m', '512Mi')))?.reason, 'TopologyAffinityError');
     resources.release('wide');
-    assert.equal(resources.admit(guaranteed('narrow', '500m', '512Mi')), undefined);
+    assert.equal(await resources.admit(guaranteed('narrow', '500m', '512Mi')), undefined);
   });
 
   it('finds what it has given when it starts anew, and takes back what nobody has any more', async () => {
     const before = await node({ reservedMemory });
-    before.resources.admit(guaranteed('a', '2', '1Gi'));
-    before.resources.admit(guaranteed('b', '2', '1Gi'));
+    await before.resources.admit(guaranteed('a', '2', '1Gi'));
+    await before.resources.admit(guaranteed('b', '2', '1Gi'));
     await before.resources.saved;
     const state = JSON.parse(before.files.get('cpu_manager_state')!);
     assert.deepEqual(state, {

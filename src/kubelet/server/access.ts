@@ -51,7 +51,7 @@ export function subresourcesOf(path: string): readonly string[] {
   return fine === undefined ? [rest] : [fine, rest];
 }
 
-export function verbOf(method: string | undefined): string {
+function verbOf(method: string | undefined): string {
   return verbs[method ?? ''] ?? '';
 }
 

@@ -33,7 +33,7 @@ export async function containerLogs(view: KubeletView, request: LogRequest): Pro
 }
 
 /** The names of all containers that a Pod defines, of whichever sort. */
-export function containerNames({ spec }: Pod): string[] {
+function containerNames({ spec }: Pod): string[] {
   const { containers, initContainers = [], ephemeralContainers = [] } = spec;
   return [...initContainers, ...containers, ...ephemeralContainers].map((container) => container.name);
 }
@@ -48,7 +48,7 @@ async function* untilFailure(chunks: AsyncIterable<Uint8Array>, signal: AbortSig
 }
 
 /** Throws a `Refusal` for parameters without sense. */
-export function logOptions(query: URLSearchParams): LogOptions {
+function logOptions(query: URLSearchParams): LogOptions {
   const undecodable = () => new Refusal(400, '{"message": "Unable to decode query."}');
   const invalid = () => new Refusal(422, '{"message": "Invalid request."}');
   const whole = (name: string, least: number): number | undefined => {

@@ -10,7 +10,7 @@ import { connectRuntime } from '../runtime/cri/cri-runtime.ts';
 import { type ContainerConfig, type ContainerRuntime, runtimeLabels, type SandboxConfig } from '../runtime/runtime.ts';
 import { runningPod } from './node.fixture.ts';
 
-export const testImage = 'server.test/shell:1';
+const testImage = 'server.test/shell:1';
 
 export interface RealContainer {
   readonly name: string;

@@ -16,7 +16,7 @@ export const imageLocality: SchedulingPlugin = {
       ...containers.map((container) => container.image ?? ''),
       ...(pod.spec.volumes ?? []).flatMap((volume) => volume.image?.reference ?? []),
     ].map(withTag);
-    const holders = new Map(names.map((name) => [name, state.nodes.filter((node) => node.images.has(name)).length]));
+    const holders = new Map(names.map((name) => [name, state.nodesWithImage(name)]));
     if ([...holders.values()].every((count) => count === 0)) return undefined;
     const most = mostBytesPerContainer * containers.length;
     return {

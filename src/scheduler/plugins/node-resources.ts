@@ -6,16 +6,16 @@
 import { type NodeInfo, podInfoOf } from '../cluster-state.ts';
 import { maxNodeScore, type SchedulingPlugin } from '../framework.ts';
 
-const compared = ['cpu', 'memory'] as const;
-
 export const nodeResourcesFit: SchedulingPlugin = {
   name: 'NodeResourcesFit',
   helpedBy: ['NodeAdded', 'NodeChanged', 'PodChanged', 'PodRemoved'],
   prepare(pod) {
     const info = podInfoOf(pod);
     const wanted = Object.entries(info.requests).filter(([, amount]) => amount > 0);
+    const { cpu = 0, memory = 0 } = info.scoredRequests;
     return {
       filter(node) {
+        if (hasRoom(node, wanted)) return undefined;
         const reasons = lacking(node, wanted, info.key);
         if (reasons.length === 0) return undefined;
         // Even an empty node would be too small: removing Pods does not help.
@@ -23,20 +23,28 @@ export const nodeResourcesFit: SchedulingPlugin = {
         return { plugin: 'NodeResourcesFit', reasons, resolvable };
       },
       score(node) {
-        let sum = 0;
-        let counted = 0;
-        for (const resource of compared) {
-          const capacity = node.allocatable[resource] ?? 0;
-          if (capacity === 0) continue;
-          counted++;
-          const used = (node.scoredRequested[resource] ?? 0) + (info.scoredRequests[resource] ?? 0);
-          if (used <= capacity) sum += Math.floor(((capacity - used) * maxNodeScore) / capacity);
-        }
+        const { allocatable, scoredRequested: used } = node;
+        const [cpus, bytes] = [allocatable.cpu ?? 0, allocatable.memory ?? 0];
+        const sum = freeShare(cpus, (used.cpu ?? 0) + cpu) + freeShare(bytes, (used.memory ?? 0) + memory);
+        const counted = (cpus === 0 ? 0 : 1) + (bytes === 0 ? 0 : 1);
         return counted === 0 ? 0 : Math.floor(sum / counted);
       },
     };
   },
 };
+
+/** What would be left, in points; of a resource that the node does not have, none. */
+function freeShare(capacity: number, used: number): number {
+  return capacity === 0 || used > capacity ? 0 : Math.floor(((capacity - used) * maxNodeScore) / capacity);
+}
+
+/** Whether nothing is lacking, without saying what: most nodes have room, and all are asked. */
+function hasRoom({ pods, allocatable, requested }: NodeInfo, wanted: readonly (readonly [string, number])[]): boolean {
+  if (pods.size >= (allocatable.pods ?? 0)) return false;
+  for (const [resource, amount] of wanted)
+    if (amount > (allocatable[resource] ?? 0) - (requested[resource] ?? 0)) return false;
+  return true;
+}
 
 function lacking(node: NodeInfo, wanted: readonly (readonly [string, number])[], ownKey: string): string[] {
   const reasons: string[] = [];
@@ -53,19 +61,16 @@ export const nodeResourcesBalancedAllocation: SchedulingPlugin = {
   name: 'NodeResourcesBalancedAllocation',
   helpedBy: [],
   prepare(pod) {
-    const info = podInfoOf(pod);
+    const { cpu = 0, memory = 0 } = podInfoOf(pod).requests;
     // A Pod that asks for nothing leaves every node as balanced as it was.
-    if (compared.every((resource) => !info.requests[resource])) return undefined;
+    if (!cpu && !memory) return undefined;
     return {
-      score(node) {
-        const fractions: number[] = [];
-        for (const resource of compared) {
-          const capacity = node.allocatable[resource] ?? 0;
-          if (capacity === 0) continue;
-          fractions.push(Math.min(1, ((node.requested[resource] ?? 0) + (info.requests[resource] ?? 0)) / capacity));
-        }
-        const deviation = fractions.length === 2 ? Math.abs(fractions[0]! - fractions[1]!) / 2 : 0;
-        return Math.floor((1 - deviation) * maxNodeScore);
+      score({ allocatable, requested }) {
+        const [cpus, bytes] = [allocatable.cpu ?? 0, allocatable.memory ?? 0];
+        if (cpus === 0 || bytes === 0) return maxNodeScore;
+        const cpuUsed = Math.min(1, ((requested.cpu ?? 0) + cpu) / cpus);
+        const memoryUsed = Math.min(1, ((requested.memory ?? 0) + memory) / bytes);
+        return Math.floor((1 - Math.abs(cpuUsed - memoryUsed) / 2) * maxNodeScore);
       },
     };
   },

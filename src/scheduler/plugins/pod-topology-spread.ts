@@ -143,8 +143,11 @@ function scoreBy(
         if (needAllLabels && constraints.some(({ topologyKey }) => node.label(topologyKey) === undefined))
           ignored.add(node.name);
       const taking = feasible.filter((node) => !ignored.has(node.name));
+      const counted = new Map<LabelMatcher, ReadonlyMap<string, number>>();
       domains = constraints.map((constraint) => {
-        const onNodes = state.matchingByNode(constraint.selector, namespace);
+        const { selector } = constraint;
+        const onNodes = counted.get(selector) ?? state.matchingByNode(selector, namespace);
+        counted.set(selector, onNodes);
         if (constraint.topologyKey === hostname)
           return { constraint, counts: onNodes, weight: Math.log(taking.length + 2) };
         const counts = countByDomain(constraint, { taking, onNodes, state });

@@ -30,7 +30,7 @@ export type Frame =
 
 export type Headers = Readonly<Record<string, string>>;
 
-export class SpdyError extends Error {
+class SpdyError extends Error {
   override readonly name = 'SpdyError';
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../base/wire-message.ts';
 
 const header = { revision: [3, 'int'] } as const satisfies Table;
-export const keyValue = {
+const keyValue = {
   key: [1, 'bytes'],
   createRevision: [2, 'int'],
   modRevision: [3, 'int'],

@@ -24,7 +24,7 @@ export interface StoreTargetOptions {
 
 const writesAtOnce = 64;
 /** Some minutes' worth. */
-export const mostRaised = 1_000_000;
+const mostRaised = 1_000_000;
 const pageLimit = 2000;
 
 /** Resolves to the number of objects. */

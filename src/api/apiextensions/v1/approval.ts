@@ -8,11 +8,11 @@ export const approvalAnnotation = 'api-approved.kubernetes.io';
 
 type Approval = 'missing' | 'bypassed' | 'approved' | 'invalid';
 
-export function isProtectedGroup(group: string): boolean {
+function isProtectedGroup(group: string): boolean {
   return ['k8s.io', 'kubernetes.io'].some((domain) => group === domain || group.endsWith(`.${domain}`));
 }
 
-export function approvalOf({ metadata }: CustomResourceDefinition): Approval {
+function approvalOf({ metadata }: CustomResourceDefinition): Approval {
   const text = metadata.annotations?.[approvalAnnotation] ?? '';
   if (text === '') return 'missing';
   if (text.startsWith('unapproved')) return 'bypassed';
@@ -20,7 +20,7 @@ export function approvalOf({ metadata }: CustomResourceDefinition): Approval {
 }
 
 /** Why a definition's approval is not enough; also the message of its condition. */
-export function approvalProblem(approval: 'missing' | 'invalid'): string {
+function approvalProblem(approval: 'missing' | 'invalid'): string {
   const how = approval === 'invalid' ? ' with either a URL or a reason starting with "unapproved"' : '';
   return `protected groups must have approval annotation ${quote(approvalAnnotation)}${how}, see https://github.com/kubernetes/enhancements/pull/1111`;
 }

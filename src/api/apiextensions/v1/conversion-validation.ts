@@ -32,7 +32,7 @@ export function validateConversion(
 }
 
 /** Whether the bytes hold certificates in PEM. */
-export function isCaBundle(base64: string): boolean {
+function isCaBundle(base64: string): boolean {
   const pem = Buffer.from(base64, 'base64').toString('latin1');
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {

@@ -34,7 +34,7 @@ const containerResources = [
 ];
 
 /** `metadata.labels['app']` is the path `metadata.labels` with the subscript `app`. */
-export function splitSubscript(fieldPath: string): { readonly path: string; readonly subscript?: string } {
+function splitSubscript(fieldPath: string): { readonly path: string; readonly subscript?: string } {
   const found = /^([^[]+)\['(.*)'\]$/s.exec(fieldPath);
   return found ? { path: found[1]!, subscript: found[2]! } : { path: fieldPath };
 }

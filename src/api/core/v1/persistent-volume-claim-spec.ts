@@ -56,7 +56,7 @@ function isSameSource(source: TypedLocalObjectReference, reference: TypedObjectR
   return group(source) === group(reference) && source.kind === reference.kind && source.name === reference.name;
 }
 
-export function validateAccessModes(at: FieldPath, modes: readonly string[] | undefined): FieldError[] {
+function validateAccessModes(at: FieldPath, modes: readonly string[] | undefined): FieldError[] {
   if (!modes?.length) return [required(at, 'at least 1 access mode is required')];
   const errors = modes.filter((mode) => !accessModes.includes(mode)).map((mode) => notSupported(at, mode, accessModes));
   if (modes.includes('ReadWriteOncePod') && modes.length > 1) {

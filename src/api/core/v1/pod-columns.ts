@@ -19,7 +19,7 @@ export interface PodSummary {
 }
 
 /** What a Pod's containers add up to, as people are told it. */
-export function summarizePod(pod: Pod): PodSummary {
+function summarizePod(pod: Pod): PodSummary {
   const tally: Tally = { reason: startReason(pod), ready: 0, restarts: 0, lastRestart: undefined };
   const sidecars: Tally = { ...tally };
   const initializing = countInitContainers(pod, tally, sidecars);

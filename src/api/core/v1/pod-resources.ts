@@ -66,6 +66,11 @@ export function isPodLevelResource(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource.startsWith('hugepages-');
 }
 
+/** Whether the Pod asks for resources as a whole. */
+export function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
+  return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevelResource);
+}
+
 /** Adds `more` to `total` in place. */
 export function add(total: Amounts, more: ResourceAmounts): void {
   for (const [resource, amount] of Object.entries(more)) total[resource] = (total[resource] ?? 0) + amount;

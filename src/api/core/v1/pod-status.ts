@@ -90,7 +90,7 @@ export function shouldRestart(container: Container, spec: PodSpec, exitCode: num
 }
 
 /** The first restart rule of the container that the exit code satisfies. */
-export function matchingRestartRule(container: Container, exitCode: number): ContainerRestartRule | undefined {
+function matchingRestartRule(container: Container, exitCode: number): ContainerRestartRule | undefined {
   return container.restartPolicyRules?.find(({ exitCodes }) => {
     const listed = exitCodes?.values?.includes(exitCode) ?? false;
     if (exitCodes?.operator === 'In') return listed;

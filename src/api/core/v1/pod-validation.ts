@@ -201,10 +201,7 @@ function validateGatedChanges(next: PodSpec, stored: PodSpec): FieldError[] {
   ];
 }
 
-export function validateNarrowedAffinity(
-  next: NodeAffinity | undefined,
-  stored: NodeAffinity | undefined,
-): FieldError[] {
+function validateNarrowedAffinity(next: NodeAffinity | undefined, stored: NodeAffinity | undefined): FieldError[] {
   const field = 'requiredDuringSchedulingIgnoredDuringExecution';
   if (!stored?.[field]) return [];
   const at = specAt.child('affinity', 'nodeAffinity', field, 'nodeSelectorTerms');

@@ -80,7 +80,7 @@ export function isStandardQuotaResource(name: string): boolean {
   return quotaResources.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
 }
 
-export function isStandardContainerResource(name: string): boolean {
+function isStandardContainerResource(name: string): boolean {
   return containerResources.has(name) || isHugePages(name);
 }
 

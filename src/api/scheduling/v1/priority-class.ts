@@ -6,9 +6,9 @@ import { type PriorityClass, priorityClasses } from '../../gen/scheduling-v1.ts'
 import type { KindBehaviour } from '../../kind.ts';
 import { validateEnum, validateImmutable } from '../../validation.ts';
 
-export const highestUserPriority = 1_000_000_000;
+const highestUserPriority = 1_000_000_000;
 /** Kubernetes' own classes: the only ones whose names may begin with `system-`. */
-export const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
+const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
 ]);

@@ -43,7 +43,7 @@ export const storageClassBehaviour: KindBehaviour<StorageClass> = {
   ],
 };
 
-export function isDefaultClass({ metadata }: { readonly metadata: StorageClass['metadata'] }): boolean {
+function isDefaultClass({ metadata }: { readonly metadata: StorageClass['metadata'] }): boolean {
   return defaultStorageClassAnnotations.some((key) => metadata.annotations?.[key] === 'true');
 }
 

@@ -140,10 +140,10 @@ const comparedAtUnitCost = { equality: { atRunTime: 1, estimate: () => fixed(1) 
 const named = (name: string) => objectType(`kubernetes.authorization.${name}`, comparedAtUnitCost);
 
 export const authorizerType: CelType = named('Authorizer');
-export const pathCheckType: CelType = named('PathCheck');
-export const groupCheckType: CelType = named('GroupCheck');
+const pathCheckType: CelType = named('PathCheck');
+const groupCheckType: CelType = named('GroupCheck');
 export const resourceCheckType: CelType = named('ResourceCheck');
-export const decisionType: CelType = named('Decision');
+const decisionType: CelType = named('Decision');
 
 /** A value that only its own functions look into; two are equal if they say the same. */
 abstract class CheckValue extends CelOpaque {

@@ -46,7 +46,7 @@ export function walkCost(passes = 1, resultSize?: (walked: SizeRange) => SizeRan
 /** The value that a call is about. */
 export const firstOf = (call: EstimatedCall): EstimatedNode => call.target ?? call.args[0]!;
 
-export const withResultSize = (cost: SizeRange, resultSize: SizeRange | undefined): CallEstimate =>
+const withResultSize = (cost: SizeRange, resultSize: SizeRange | undefined): CallEstimate =>
   resultSize ? { cost, resultSize } : { cost };
 
 /** One walk over a list: each element costs one, and a text or bytes its length besides; a text is walked once. */

@@ -49,7 +49,7 @@ const arrivals: readonly Arrival[] = [
 ];
 
 /** The release that a new expression must be readable by: the one before this. */
-export const compatibilityMinor = 35;
+const compatibilityMinor = 35;
 
 /** The environment of expressions of an age. Made anew on each call: whoever compiles much keeps it. */
 export function baseEnvironment(age: ExpressionAge, minor: number = compatibilityMinor): Environment {

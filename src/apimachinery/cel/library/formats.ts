@@ -24,7 +24,7 @@ const maxFormatSize = 64;
 /** What the estimate assumes of the pattern behind any format. */
 const maxPatternSize = 128;
 
-export const formatType = objectType('kubernetes.NamedFormat', {
+const formatType = objectType('kubernetes.NamedFormat', {
   equality: { atRunTime: 1, estimate: () => scaled({ min: 1, max: maxFormatSize }, costs.traversal) },
 });
 
@@ -37,7 +37,7 @@ interface Format {
   readonly patternSize: number;
 }
 
-export class FormatValue extends CelOpaque {
+class FormatValue extends CelOpaque {
   readonly type = formatType;
   readonly format: Format;
   constructor(format: Format) {

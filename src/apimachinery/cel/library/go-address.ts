@@ -5,7 +5,7 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../../addresses.ts';
 import { quote } from '../../go-text.ts';
 
-export class AddressError extends Error {
+class AddressError extends Error {
   override readonly name: string = 'AddressError';
 }
 

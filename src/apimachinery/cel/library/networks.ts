@@ -34,10 +34,10 @@ import { unitCost, walkCost } from './call-costs.ts';
 import { strictCidr, strictIp } from './go-address.ts';
 
 const atUnitCost = { equality: { atRunTime: 1, estimate: () => fixed(1) } };
-export const ipType = opaqueType('net.IP', atUnitCost);
-export const cidrType = opaqueType('net.CIDR', atUnitCost);
+const ipType = opaqueType('net.IP', atUnitCost);
+const cidrType = opaqueType('net.CIDR', atUnitCost);
 
-export class IpValue extends CelOpaque {
+class IpValue extends CelOpaque {
   readonly type = ipType;
   readonly address: IpAddress;
   constructor(address: IpAddress) {
@@ -57,7 +57,7 @@ export class IpValue extends CelOpaque {
 }
 
 /** The address before the slash keeps its host bits: `10.1.2.3/8` is not `10.0.0.0/8`. */
-export class CidrValue extends CelOpaque {
+class CidrValue extends CelOpaque {
   readonly type = cidrType;
   readonly cidr: Cidr;
   constructor(cidr: Cidr) {

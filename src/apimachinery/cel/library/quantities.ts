@@ -20,7 +20,7 @@ import { unitCost, walkCost } from './call-costs.ts';
 
 export const quantityType = objectType('kubernetes.Quantity', { equality: { atRunTime: 1, estimate: () => fixed(1) } });
 
-export class QuantityValue extends CelOpaque {
+class QuantityValue extends CelOpaque {
   readonly type = quantityType;
   readonly quantity: Quantity;
   constructor(quantity: Quantity) {

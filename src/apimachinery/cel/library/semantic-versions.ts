@@ -17,9 +17,9 @@ import {
 import { unitCost, walkCost } from './call-costs.ts';
 import { compareVersions, parseVersion, parseVersionLeniently, type SemanticVersion } from './semantic-version.ts';
 
-export const semverType = objectType('kubernetes.Semver', { equality: { atRunTime: 1, estimate: () => fixed(1) } });
+const semverType = objectType('kubernetes.Semver', { equality: { atRunTime: 1, estimate: () => fixed(1) } });
 
-export class SemverValue extends CelOpaque {
+class SemverValue extends CelOpaque {
   readonly type = semverType;
   readonly version: SemanticVersion;
   constructor(version: SemanticVersion) {

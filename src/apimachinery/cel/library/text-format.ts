@@ -220,7 +220,7 @@ function scientific(value: number, precision: number): string {
 }
 
 /** Exact, halves to even, of any size: what `toFixed` does not promise. */
-export function plainFixed(value: number, precision: number): string {
+function plainFixed(value: number, precision: number): string {
   if (value === 0) return (Object.is(value, -0) ? '-' : '') + (0).toFixed(precision);
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, Math.abs(value));

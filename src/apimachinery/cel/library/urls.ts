@@ -28,14 +28,14 @@ import {
 import { unitCost, walkCost } from './call-costs.ts';
 import { GrowingMap } from './growing-map.ts';
 
-export const urlType = objectType('kubernetes.URL', {
+const urlType = objectType('kubernetes.URL', {
   equality: {
     atRunTime: 1,
     estimate: ({ right }) => scaled({ min: 1, max: right?.max ?? 1 }, costs.traversal),
   },
 });
 
-export class UrlValue extends CelOpaque {
+class UrlValue extends CelOpaque {
   readonly type = urlType;
   readonly url: GoUrl;
   constructor(url: GoUrl) {

@@ -22,7 +22,7 @@ const latest = Number.POSITIVE_INFINITY;
 
 const privileged: LevelVersion = { level: 'privileged', minor: latest };
 /** Where nothing is configured, all is allowed. */
-export const privilegedPolicy: Policy = { enforce: privileged, audit: privileged, warn: privileged, errors: [] };
+const privilegedPolicy: Policy = { enforce: privileged, audit: privileged, warn: privileged, errors: [] };
 
 export type Mode = 'enforce' | 'audit' | 'warn';
 export const modes: readonly Mode[] = ['enforce', 'audit', 'warn'];

@@ -6,7 +6,7 @@ import { createConnection, type Socket } from 'node:net';
 import { type DbusMessage, decodeMessage, encodeMessage } from './dbus-messages.ts';
 import type { DbusValue } from './dbus-values.ts';
 
-export const systemBus = '/run/dbus/system_bus_socket';
+const systemBus = '/run/dbus/system_bus_socket';
 
 /** An error that the other side answered with. */
 export class DbusError extends Error {
