@@ -2,17 +2,17 @@
 import { messageCodec } from '../../base/wire-message.ts';
 
 /** The payload as it stands in the token. */
-export const signRequest = messageCodec({ claims: [1, 'string'] } as const);
+const signRequest = messageCodec({ claims: [1, 'string'] } as const);
 /** Header and signature as they stand in the token. */
 export const signResponse = messageCodec({ header: [1, 'string'], signature: [2, 'string'] } as const);
-export const fetchKeysRequest = messageCodec({});
+const fetchKeysRequest = messageCodec({});
 export const fetchKeysResponse = messageCodec({
   keys: [1, [{ keyId: [1, 'string'], key: [2, 'bytes'], excludeFromOidcDiscovery: [3, 'bool'] }]],
   dataTimestamp: [2, { seconds: [1, 'int'], nanos: [2, 'int'] }],
   refreshHintSeconds: [3, 'int'],
 } as const);
-export const metadataRequest = messageCodec({});
-export const metadataResponse = messageCodec({ maxTokenExpirationSeconds: [1, 'int'] } as const);
+const metadataRequest = messageCodec({});
+const metadataResponse = messageCodec({ maxTokenExpirationSeconds: [1, 'int'] } as const);
 
 export const signerService = 'v1.ExternalJWTSigner';
 export const signerMethods = {
