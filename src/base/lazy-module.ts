@@ -22,6 +22,4 @@ const require = createRequire(import.meta.url);
 
 export const yamlLibrary = (): typeof import('yaml') => require('yaml') as typeof import('yaml');
 export const webSocketLibrary = (): typeof import('ws') => require('ws') as typeof import('ws');
-export const jsonPatchLibrary = (): typeof import('fast-json-patch') =>
-  require('fast-json-patch') as typeof import('fast-json-patch');
 export const httpModule = (): typeof import('node:http') => require('node:http') as typeof import('node:http');

@@ -78,6 +78,13 @@ export class CauseLedger {
   }
 }
 
+/** What is named so in a key, `namespace/name` or `name`. */
+export function subjectOfKey(type: { readonly group: string; readonly kind: string }, key: string): CauseSubject {
+  const slash = key.indexOf('/');
+  const namespace = slash < 0 ? undefined : key.slice(0, slash);
+  return subjectOf(type, { metadata: { namespace, name: key.slice(slash + 1) } });
+}
+
 /** A subject for an object of this type. */
 export function subjectOf(
   type: { readonly group: string; readonly kind: string },

@@ -6,7 +6,7 @@ import type { KubeObject } from '../apimachinery/meta.ts';
 import { controllerOf, keyOf } from '../apimachinery/meta.ts';
 import { parseApiVersion } from '../apimachinery/resource.ts';
 import { isConflict, messageOf } from '../apimachinery/status.ts';
-import { type CauseNote, subjectOf } from './causes.ts';
+import { type CauseNote, type CauseSubject, subjectOfKey } from './causes.ts';
 import type { ComponentContext } from './component.ts';
 import type { Informer } from './informer.ts';
 import { type WorkQueue, type WorkQueueOptions, workQueue } from './work-queue.ts';
@@ -32,6 +32,11 @@ export interface ControllerOptions {
   readonly waitFor?: readonly Pick<Informer<never>, 'whenSynced'>[] | undefined;
   /** Failures in a row after which a key is dropped until it changes again; default: never. */
   readonly maxRetries?: number | undefined;
+  /**
+   * Which object a key is about, for its causes; default: the object of that key of the first informer that is watched under its
+   * own keys.
+   */
+  about?(key: string): CauseSubject | undefined;
   /** Delays after failures, where upstream's controller has others than the default. */
   readonly backoff?: Omit<WorkQueueOptions, 'clock'> | undefined;
 }
@@ -164,11 +169,9 @@ class QueuedController implements Controller {
   }
 
   #explain(key: string, causes: readonly CauseNote[]): void {
-    if (!this.#subject) return;
-    const { group, kind } = this.#subject;
-    const slash = key.indexOf('/');
-    const metadata = { ...(slash < 0 ? {} : { namespace: key.slice(0, slash) }), name: key.slice(slash + 1) };
-    this.#context.causes.replace(this.#options.name, subjectOf({ group, kind }, { metadata }), causes);
+    const { about, name } = this.#options;
+    const subject = about ? about(key) : this.#subject && subjectOfKey(this.#subject, key);
+    if (subject) this.#context.causes.replace(name, subject, causes);
   }
 }
 

@@ -187,6 +187,49 @@ describe('directives of strategic merge', () => {
   });
 });
 
+describe('keys that every object of JavaScript has', () => {
+  const path = `${configMaps}/odd-keys`;
+  const odd = ['__proto__', 'constructor', 'toString'];
+  const patch = (...operations: object[]) => send('PATCH', path, jsonPatch, operations);
+
+  test('JSON patches add, test, move and remove them', async () => {
+    await sent('POST', configMaps, json, { metadata: { name: 'odd-keys' }, data: { a: '0' } });
+    const added = await patch(...odd.map((key) => ({ op: 'add', path: `/data/${key}`, value: 'x' })));
+    assert.deepEqual(Object.keys(JSON.parse(added.text).data).sort(), ['__proto__', 'a', 'constructor', 'toString']);
+    const moved = await patch(
+      { op: 'test', path: '/data/__proto__', value: 'x' },
+      { op: 'replace', path: '/data/__proto__', value: 'y' },
+      { op: 'move', from: '/data/__proto__', path: '/data/b' },
+      { op: 'remove', path: '/data/constructor' },
+    );
+    assert.deepEqual(JSON.parse(moved.text).data, { a: '0', b: 'y', toString: 'x' });
+    const { data } = JSON.parse((await wire.ask({ method: 'GET', path })).text);
+    assert.deepEqual(data, { a: '0', b: 'y', toString: 'x' });
+  });
+
+  test('what only their prototype has is not there', async () => {
+    for (const key of ['__proto__', 'constructor', 'hasOwnProperty']) {
+      assert.equal((await patch({ op: 'remove', path: `/data/${key}` })).status, 422, key);
+      assert.equal((await patch({ op: 'add', path: `/data/${key}/polluted`, value: 'x' })).status, 422, key);
+    }
+    assert.equal(({} as Record<string, unknown>).polluted, undefined);
+  });
+
+  test('as annotations they are judged by what names may look like', async () => {
+    const annotate = async (key: string) => {
+      const operations = [
+        { op: 'add', path: '/metadata/annotations', value: {} },
+        { op: 'add', path: `/metadata/annotations/${key}`, value: 'x' },
+      ];
+      return await patch(...operations);
+    };
+    const refused = statusOf(await annotate('__proto__'));
+    assert.equal(refused.reason, 'Invalid');
+    assert.match(refused.message!, /metadata\.annotations: Invalid value: "__proto__": name part must consist of/);
+    assert.deepEqual(JSON.parse((await annotate('constructor')).text).metadata.annotations, { constructor: 'x' });
+  });
+});
+
 describe('laws of ownership over any history', () => {
   const managers = ['one', 'two', 'three'] as const;
   const data = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('x', 'y'), { maxKeys: 3 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from '../../testing/properties.fixture.ts';
 import { StatusError } from '../status.ts';
-import { applyJsonPatch, maxJsonPatchOperations } from './json-patch.ts';
+import { applyJsonPatch, maxJsonPatchCopyBytes, maxJsonPatchOperations } from './json-patch.ts';
+import { jsonEqual } from './merge-patch.ts';
 
 const document = { a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 };
 
@@ -60,8 +62,17 @@ const refused: readonly { name: string; patch: unknown; code: number; message?: 
   { name: 'failed test', patch: [{ op: 'test', path: '/x~1y', value: 2 }], code: 422 },
   { name: 'missing parent', patch: [{ op: 'add', path: '/no/where', value: 2 }], code: 422 },
   { name: 'missing target', patch: [{ op: 'remove', path: '/no' }], code: 422 },
-  { name: 'missing value to replace', patch: [{ op: 'replace', path: '/no', value: 1 }], code: 422 },
+  { name: 'missing element to replace', patch: [{ op: 'replace', path: '/a/b/3', value: 1 }], code: 422 },
   { name: 'index out of range', patch: [{ op: 'add', path: '/a/b/9', value: 1 }], code: 422 },
+  { name: 'index before the first', patch: [{ op: 'remove', path: '/a/b/-4' }], code: 422 },
+  { name: 'no index', patch: [{ op: 'test', path: '/a/b/length', value: 3 }], code: 422 },
+  { name: 'a key that only its prototype has', patch: [{ op: 'remove', path: '/a/constructor' }], code: 422 },
+  {
+    name: 'a way through a prototype',
+    patch: [{ op: 'add', path: '/a/constructor/prototype/x', value: 1 }],
+    code: 422,
+  },
+  { name: 'no operation at all', patch: [null], code: 422 },
   { name: 'no path', patch: [{ op: 'add', value: 1 }], code: 422 },
   { name: 'the whole document added', patch: [{ op: 'add', path: '', value: {} }], code: 422 },
   { name: 'the whole document removed', patch: [{ op: 'remove', path: '' }], code: 422 },
@@ -107,9 +118,32 @@ test("what the log and webhooks are told of a patch that does not apply is upstr
       "error in remove for path: '/a/no': Unable to remove nonexistent key: no: missing value",
     ],
     [
-      { op: 'replace', path: '/a/no', value: 1 },
-      'replace operation does not apply: doc is missing key: /a/no: missing value',
+      { op: 'replace', path: '/a/b/3', value: 1 },
+      'replace operation does not apply: doc is missing key: /a/b/3: missing value',
     ],
+    [
+      { op: 'replace', path: '/no/where', value: 1 },
+      'replace operation does not apply: doc is missing path: /no/where: missing value',
+    ],
+    [
+      { op: 'add', path: '/a/b/x', value: 1 },
+      `error in add for path: '/a/b/x': value was not a proper array index: 'x': strconv.Atoi: parsing "x": invalid syntax`,
+    ],
+    [
+      { op: 'remove', path: '/a/b/3' },
+      "error in remove for path: '/a/b/3': Unable to access invalid index: 3: invalid index referenced",
+    ],
+    [
+      { op: 'move', from: '/a/no', path: '/b' },
+      "error in move for path: 'no': Unable to remove nonexistent key: no: missing value",
+    ],
+    [
+      { op: 'move', from: '/a', path: '/a/b' },
+      'move operation does not apply: doc is missing destination path: /a/b: missing value',
+    ],
+    [{ op: 'move', path: '/b' }, 'move operation failed to decode from: operation, missing from field: missing value'],
+    [{ op: 'test', value: 1 }, 'test operation failed to decode path: operation missing path field: missing value'],
+    [{ path: '/a' }, 'Unexpected kind: unknown'],
     [
       { op: 'copy', from: '/no/where', path: '/a/c' },
       'copy operation does not apply: doc is missing from path: /no/where: missing value',
@@ -122,6 +156,109 @@ test("what the log and webhooks are told of a patch that does not apply is upstr
       () => applyJsonPatch(document, [operation]),
       (error) => error instanceof StatusError && error.cause instanceof Error && error.cause.message === reason,
       reason,
+    );
+  }
+});
+
+test('where upstream differs from the standard, so does this', () => {
+  const patched = (...patch: object[]) => applyJsonPatch<unknown>({ list: [1, 2], map: {} }, patch);
+  assert.deepEqual(patched({ op: 'add', path: '/list/-1', value: 9 }), { list: [1, 2, 9], map: {} });
+  assert.deepEqual(patched({ op: 'remove', path: '/list/-2' }), { list: [2], map: {} });
+  assert.deepEqual(patched({ op: 'replace', path: '/map/new', value: 9 }), { list: [1, 2], map: { new: 9 } });
+  assert.deepEqual(patched({ op: 'copy', from: '/map/no', path: '/map/new' }), { list: [1, 2], map: { new: null } });
+  assert.deepEqual(patched({ op: 'test', path: '/map/no' }), { list: [1, 2], map: {} });
+  assert.deepEqual(patched({ op: 'add', path: '/map/new' }), { list: [1, 2], map: { new: null } });
+  assert.deepEqual(applyJsonPatch<unknown>({ a: 1 }, null), { a: 1 });
+});
+
+/** Names that objects of JavaScript have, or treat in ways of their own, and one that they do not. */
+const names = ['__proto__', 'constructor', 'prototype', 'toString', 'length', 'a'];
+const { object, value } = fc.letrec<{ object: unknown; value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(0, 1, 'x', true, null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
+  ),
+  object: fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...names), tie('value')), { maxLength: 4, selector: ([name]) => name })
+    .map((members) => JSON.parse(`{${members.map(([name, of]) => `"${name}":${JSON.stringify(of)}`).join()}}`)),
+}));
+const pointer = fc
+  .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...names) }, fc.constantFrom('0', '-', '-1')), {
+    minLength: 1,
+    maxLength: 3,
+  })
+  .map((steps) => steps.map((step) => `/${step}`).join(''));
+const operation = fc.record({
+  op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'),
+  path: pointer,
+  from: pointer,
+  value,
+});
+
+/** The same document or patch with names that mean nothing to JavaScript. */
+const renamed = (json: unknown): unknown => {
+  const special = /__proto__|constructor|prototype|toString|length/g;
+  return JSON.parse(JSON.stringify(json).replaceAll(special, (name) => `name${names.indexOf(name)}`));
+};
+
+test('no name is special: a patch does what it does to a document with other names, and touches nothing else', () => {
+  const prototype = Object.getOwnPropertyNames(Object.prototype).join();
+  const outcome = (document: unknown, patch: unknown) => {
+    try {
+      return { after: applyJsonPatch(document, patch) };
+    } catch (error) {
+      assert.ok(error instanceof StatusError && error.cause instanceof Error);
+      return { refused: error.cause.message };
+    }
+  };
+  let applied = 0;
+  fc.assert(
+    fc.property(object, fc.array(operation, { maxLength: 8 }), (start, operations) => {
+      let before = start;
+      for (const operation of operations) {
+        const text = JSON.stringify([before, operation]);
+        const found = outcome(before, [operation]);
+        assert.ok(jsonEqual(renamed(found), outcome(renamed(before), [renamed(operation)])), text);
+        assert.equal(JSON.stringify([before, operation]), text);
+        if (found.refused === undefined) {
+          before = found.after;
+          applied++;
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(applied > 300);
+  assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), prototype);
+});
+
+test('copies of copies end before they fill the memory, and boxes within boxes before they fill the stack', () => {
+  const doubled = Array.from({ length: 60 }, (_, index) => ({ op: 'copy', from: '/a', path: `/a/x${index}` }));
+  const wrapped = Array.from({ length: 1100 }, () => [
+    { op: 'add', path: '/n', value: {} },
+    { op: 'move', from: '/a', path: '/n/a' },
+    { op: 'move', from: '/n', path: '/a' },
+  ]).flat();
+  const box = ['{"x":'.repeat(900), '{}', '}'.repeat(900)].join('');
+  const way = '/x'.repeat(900);
+  const boxed = Array.from({ length: 300 }, () => [
+    { op: 'add', path: '/n', value: JSON.parse(box) as unknown },
+    { op: 'move', from: '/a', path: `/n${way}/y` },
+    { op: 'move', from: '/n', path: '/a' },
+  ]).flat();
+  const compared = [...boxed, { op: 'test', path: '/a', value: 1 }, { op: 'copy', from: '/a', path: '/b' }];
+  const reasons: readonly (readonly [patch: object[], reason: RegExp])[] = [
+    [doubled, new RegExp(`accumulated size increase of copy is \\d+, exceeding the limit ${maxJsonPatchCopyBytes}$`)],
+    [wrapped, /^exceeded max depth$/],
+    [boxed, /^exceeded max depth$/],
+    [compared, /./],
+  ];
+  for (const [patch, reason] of reasons) {
+    assert.throws(
+      () => applyJsonPatch<unknown>({ a: { text: 'some text' } }, patch),
+      (error) => error instanceof StatusError && error.code === 422 && reason.test((error.cause as Error).message),
     );
   }
 });

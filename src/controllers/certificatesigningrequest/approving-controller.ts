@@ -7,11 +7,13 @@ import { subjectAccessReviews } from '../../api/gen/authorization-v1.ts';
 import { type CertificateSigningRequest, certificateSigningRequests } from '../../api/gen/certificates-v1.ts';
 import { type Node, nodes as nodeType } from '../../api/gen/core-v1.ts';
 import { parseIp } from '../../apimachinery/addresses.ts';
+import { messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Client } from '../../client/client.ts';
 import type { CertificateRequest } from '../../pki/certificate-request.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import {
   isUndecided,
   kubeletClientError,
@@ -42,36 +44,40 @@ export async function runCertificateApprovingController(context: ComponentContex
     workers: 5,
     waitFor: [all, nodes],
     backoff: { baseDelayMs: 200, maxDelayMs: 1_000_000 },
-    async reconcile(name: string) {
+    async reconcile(name: string): Promise<ReconcileResult | undefined> {
       const object = all.get(name);
-      if (!object || !isUndecided(object)) return;
-      const message = await approval(object);
-      if (message !== undefined) await approve(client, object, { message, nowMs: clock.now() });
+      if (!object || !isUndecided(object)) return undefined;
+      const { message, notRecognized } = await approval(object);
+      if (message === undefined) return { causes: [undecided(notRecognized)] };
+      await approve(client, object, { message, nowMs: clock.now() });
+      return undefined;
     },
   });
 
-  /** The reason to approve it, or undefined to leave it be. */
-  async function approval(object: CertificateSigningRequest): Promise<string | undefined> {
+  async function approval(object: CertificateSigningRequest): Promise<Approval> {
     const { signerName, usages = [] } = object.spec;
-    if (signerName !== signerNames.kubeletClient && signerName !== signerNames.kubeletServing) return undefined;
+    if (signerName !== signerNames.kubeletClient && signerName !== signerNames.kubeletServing) return {};
     let request: CertificateRequest;
     try {
       request = requestOf(object);
-    } catch {
-      return undefined;
+    } catch (error) {
+      return { notRecognized: messageOf(error) };
     }
     if (signerName === signerNames.kubeletServing) {
-      if (kubeletServingError(request, usages)) return undefined;
-      return isNodesOwn(object, request, (name) => nodes.get(name)) ? servingMessage : undefined;
+      const notRecognized = kubeletServingError(request, usages);
+      if (notRecognized !== undefined) return { notRecognized };
+      if (isNodesOwn(object, request, (name) => nodes.get(name))) return { message: servingMessage };
+      return { notRecognized: 'it asks for names or addresses that its Node does not show' };
     }
-    if (kubeletClientError(request, usages)) return undefined;
+    const notRecognized = kubeletClientError(request, usages);
+    if (notRecognized !== undefined) return { notRecognized };
     const isSelf = object.spec.username === request.subject.commonName;
     for (const { subresource, message } of clientRights) {
       if (subresource === 'selfnodeclient' && !isSelf) continue;
-      if (await mayHave(client, object, subresource)) return message;
+      if (await mayHave(client, object, subresource)) return { message };
     }
     log.debug('recognized csr but subject access review was not approved', { csr: object.metadata.name });
-    return undefined;
+    return { notRecognized: `${object.spec.username} has no right to be approved without a person's saying so` };
   }
 
   controller.watch(all);
@@ -85,6 +91,18 @@ export async function runCertificateApprovingController(context: ComponentContex
       .map((object) => object.metadata.name ?? '');
   });
   await controller.run();
+}
+
+interface Approval {
+  /** The reason to approve it. */
+  readonly message?: string;
+  /** Why it is left to others; absent for signers that this controller does not mind. */
+  readonly notRecognized?: string;
+}
+
+function undecided(notRecognized: string | undefined): CauseNote {
+  const why = notRecognized === undefined ? '' : `; it is not approved by itself: ${notRecognized}`;
+  return { reason: 'NotApproved', message: `it waits for somebody to approve or deny it${why}` };
 }
 
 async function mayHave(client: Client, { spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { formatTime } from '../../apimachinery/time.ts';
 import { type CertificateAuthority, signCertificateRequest } from '../../pki/authority.ts';
 import { isUsage } from '../../pki/extensions.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { isToBeSigned, requestOf, signerNames, signingError } from './requests.ts';
 
 const minDurationSeconds = 600;
@@ -35,12 +35,18 @@ export async function runCertificateSigningController(
     workers: 5,
     waitFor: [all],
     backoff: { baseDelayMs: 200, maxDelayMs: 1_000_000 },
-    async reconcile(name: string) {
+    async reconcile(name: string): Promise<ReconcileResult | undefined> {
       const object = all.get(name);
-      const authority = object && authorities.get(object.spec.signerName);
-      if (!object || !authority || !isToBeSigned(object)) return;
+      if (!object || !isToBeSigned(object)) return undefined;
+      const { signerName } = object.spec;
+      const authority = authorities.get(signerName);
+      if (!authority) {
+        const message = `it is approved, and whoever signs for ${signerName} has not: the built-in signer does not`;
+        return { causes: [{ reason: 'OtherSigner', message }] };
+      }
       const signed = sign(object, authority, { durationSeconds, nowMs: clock.now() });
       await client.updateStatus(certificateSigningRequests, { ...object, status: { ...object.status, ...signed } });
+      return undefined;
     },
   });
   controller.watch(all);

@@ -4,6 +4,7 @@
  */
 import { isPodTerminal, podCondition } from '../../api/core/v1/pod-status.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 
 /** Being deleted and not over yet: it may still run, and hold its name and its node's resources. */
 export function isPodStopping(pod: Pod): boolean {
@@ -22,6 +23,11 @@ export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number,
     if (inMs > 0 && (soonest === undefined || inMs < soonest)) soonest = inMs;
   }
   return soonest;
+}
+
+export function becomingAvailable(untilMs: number): CauseNote {
+  const message = 'a Pod is Ready and counts as available only when it has been so for minReadySeconds';
+  return { reason: 'MinReadySeconds', message, untilMs };
 }
 
 /** The largest restart count of the Pod's containers. */

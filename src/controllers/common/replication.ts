@@ -9,6 +9,7 @@ import type { LabelMatcher } from '../../apimachinery/labels.ts';
 import { controllerOf, type KubeObject, keyOf, splitKey } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isConflict, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import { subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { Expectations } from '../../reconcile/expectations.ts';
@@ -16,7 +17,7 @@ import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from './events.ts';
 import { candidatesFor, claim, controlledBy, indexOwnership, planClaims, resolveController } from './ownership.ts';
 import { podFromTemplate } from './pod-template.ts';
-import { isPodStopping, nextAvailableInMs } from './pods.ts';
+import { becomingAvailable, isPodStopping, nextAvailableInMs } from './pods.ts';
 import {
   planReplicaStatus,
   planReplicas,
@@ -55,6 +56,7 @@ export async function runReplication<T extends KubeObject & ReplicaOwner>(
     workers: options.workers ?? 5,
     waitFor: [owners, pods],
     reconcile: (key) => loop.reconcile(key),
+    about: (key) => subjectOfKey(kind.type, key),
   });
   loop.follow(controller);
   await controller.run();
@@ -157,8 +159,9 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
     );
     if (status) await this.#writeStatus(owner, status);
     if (error !== undefined) throw error;
-    const againAfterMs = nextAvailableInMs(active, owner.spec.minReadySeconds ?? 0, this.#context.clock.now());
-    return againAfterMs === undefined ? undefined : { againAfterMs };
+    const nowMs = this.#context.clock.now();
+    const againAfterMs = nextAvailableInMs(active, owner.spec.minReadySeconds ?? 0, nowMs);
+    return againAfterMs === undefined ? undefined : { againAfterMs, causes: [becomingAvailable(nowMs + againAfterMs)] };
   }
 
   #failure(action: ReplicaAction, error: unknown) {

@@ -8,6 +8,7 @@ import { quote } from '../../apimachinery/go-text.ts';
 import { controllerReference, isControlledBy } from '../../apimachinery/meta.ts';
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import type { CauseNote, CauseSubject } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -43,6 +44,13 @@ export async function runCronJobController(
   await controller.run();
 }
 
+const jobSubject = { group: jobType.group, kind: jobType.kind };
+
+interface StartOutcome {
+  readonly status?: CronJobStatus;
+  readonly causes?: readonly CauseNote[];
+}
+
 class CronLoop {
   readonly #context: ComponentContext;
   readonly #all: Informer<CronJob>;
@@ -62,15 +70,26 @@ class CronLoop {
     const children = controlledBy(this.#jobs, cronJob);
     let status = await this.#mind(cronJob, children);
     let againAfterMs: number | undefined;
+    let causes: readonly CauseNote[] = cronJob.spec.suspend
+      ? [{ reason: 'Suspended', message: 'it starts no Jobs until it is resumed (spec.suspend)' }]
+      : [];
     const schedule = cronJob.metadata.deletionTimestamp || cronJob.spec.suspend ? undefined : this.#scheduleOf(cronJob);
     if (schedule) {
-      status = (await this.#start(cronJob, schedule, status)) ?? status;
+      const started = await this.#start(cronJob, schedule, status);
+      ({ causes = [] } = started);
+      status = started.status ?? status;
       const sinceMs = Date.parse(status.lastScheduleTime ?? cronJob.metadata.creationTimestamp ?? '');
       againAfterMs = nextLookInMs(schedule, sinceMs, this.#context.clock.now());
     }
     if (!sameStatus(cronJob.status, status)) await this.#context.client.updateStatus(cronJobs, { ...cronJob, status });
     for (const job of planHistory(cronJob, children)) await this.#delete(cronJob, job.metadata.name ?? '');
-    return againAfterMs === undefined ? undefined : { againAfterMs };
+    return { againAfterMs, causes: schedule || causes.length > 0 ? causes : this.#unusable(cronJob) };
+  }
+
+  #unusable({ metadata, spec }: CronJob): readonly CauseNote[] {
+    if (metadata.deletionTimestamp) return [];
+    const zone = spec.timeZone ? ` in time zone ${quote(spec.timeZone)}` : '';
+    return [{ reason: 'UnusableSchedule', message: `the schedule ${quote(spec.schedule)}${zone} cannot be read` }];
   }
 
   /** The status after a look at the Jobs that were started: which still run, which ended and how, which vanished. */
@@ -147,28 +166,32 @@ class CronLoop {
     }
   }
 
-  /** The status with the Job that was started; undefined when none was. */
-  async #start(cronJob: CronJob, schedule: Schedule, status: CronJobStatus): Promise<CronJobStatus | undefined> {
+  /** The status with the Job that was started, or why one that is due was not. */
+  async #start(cronJob: CronJob, schedule: Schedule, status: CronJobStatus): Promise<StartOutcome> {
     const nowMs = this.#context.clock.now();
     const { dueMs, tooManyMissed } = planStart(cronJob, schedule, nowMs);
     if (tooManyMissed) {
       const message = 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
       this.#record(cronJob, 'Warning', 'TooManyMissedTimes', message);
     }
-    if (dueMs === undefined) return undefined;
+    if (dueMs === undefined) return {};
     if (isTooLate(cronJob, dueMs, nowMs)) {
       const scheduled = new Date(dueMs).toUTCString().replace('GMT', '+0000');
       this.#record(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${scheduled}`);
-      return undefined;
+      const late = `the start of ${formatTime(dueMs)} was missed by more than startingDeadlineSeconds, and the next is waited for`;
+      return { causes: [{ reason: 'StartMissed', message: late }] };
     }
     const name = jobNameFor(cronJob, dueMs);
     const active = status.active ?? [];
-    if (active.some((reference) => reference.name === name) || status.lastScheduleTime === formatTime(dueMs))
-      return undefined;
+    if (active.some((reference) => reference.name === name) || status.lastScheduleTime === formatTime(dueMs)) return {};
     if (cronJob.spec.concurrencyPolicy === 'Forbid' && active.length > 0) {
       const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
       this.#record(cronJob, 'Normal', 'JobAlreadyActive', message);
-      return undefined;
+      const waitsFor = active.map(
+        ({ namespace, name: job = '' }): CauseSubject => ({ ...jobSubject, namespace, name: job }),
+      );
+      const held = `the start of ${formatTime(dueMs)} waits for the Job before it to end (concurrencyPolicy Forbid)`;
+      return { causes: [{ reason: 'JobAlreadyActive', message: held, waitsFor }] };
     }
     let kept = active;
     if (cronJob.spec.concurrencyPolicy === 'Replace') {
@@ -176,7 +199,7 @@ class CronLoop {
       kept = [];
     }
     const job = await this.#create(cronJob, name, dueMs);
-    if (!job) return undefined;
+    if (!job) return {};
     const { metadata } = job;
     const reference: ObjectReference = {
       apiVersion: 'batch/v1',
@@ -186,7 +209,7 @@ class CronLoop {
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,
     };
-    return { ...status, active: [...kept, reference], lastScheduleTime: formatTime(dueMs) };
+    return { status: { ...status, active: [...kept, reference], lastScheduleTime: formatTime(dueMs) } };
   }
 
   async #create(cronJob: CronJob, name: string, dueMs: number): Promise<Job | undefined> {

@@ -13,6 +13,7 @@ import { type Node, nodes as nodeType, type Pod, pods as podType } from '../../a
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import { isConflict, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import { type CauseNote, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -21,9 +22,10 @@ import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../common/events.ts';
 import { currentRevision, planHistory, revisionHashLabel, truncateHistory } from '../common/history.ts';
 import { candidatesFor, claim, indexOwnership, planClaims, resolveController } from '../common/ownership.ts';
-import { nextAvailableInMs } from '../common/pods.ts';
+import { becomingAvailable, nextAvailableInMs } from '../common/pods.ts';
 import { slowStart } from '../common/slow-start.ts';
 import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
+import { daemonCauses } from './causes.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { podForNode } from './placement.ts';
 import { type DaemonPlan, type ObservedDaemonSet, planDaemonStatus, planPlacement, planUpdate } from './plan.ts';
@@ -51,6 +53,7 @@ export async function runDaemonSetController(
     workers: options.workers ?? 2,
     waitFor: [all, pods, nodes, revisions],
     reconcile: (key: string) => loop.reconcile(key),
+    about: (key) => subjectOfKey(daemonSets, key),
   });
   loop.follow(controller);
   await controller.run();
@@ -181,9 +184,14 @@ class DaemonLoop {
     const status = { ...planDaemonStatus(observed), collisionCount: current.collisionCount || undefined };
     if (!sameStatus(daemonSet.status, status)) await this.#writeStatus(daemonSet, status);
     if (outcome.error !== undefined) throw outcome.error;
-    const ready = nextAvailableInMs(owned, daemonSet.spec.minReadySeconds ?? 0, clock.now());
+    const nowMs = clock.now();
+    const ready = nextAvailableInMs(owned, daemonSet.spec.minReadySeconds ?? 0, nowMs);
     const againAfterMs = Math.min(outcome.againAfterMs ?? Number.POSITIVE_INFINITY, ready ?? Number.POSITIVE_INFINITY);
-    return Number.isFinite(againAfterMs) ? { againAfterMs } : undefined;
+    const causes: readonly CauseNote[] = [
+      ...daemonCauses({ ...observed, nowMs }),
+      ...(ready === undefined ? [] : [becomingAvailable(nowMs + ready)]),
+    ];
+    return { causes, againAfterMs: Number.isFinite(againAfterMs) ? againAfterMs : undefined };
   }
 
   async #advance(

@@ -30,7 +30,7 @@ export interface DaemonPlan {
   readonly againAfterMs: number | undefined;
 }
 
-function podsByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+export function podsByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   return Map.groupBy(
     pods.filter((pod) => targetNodeOf(pod) !== undefined),
     (pod) => targetNodeOf(pod)!,

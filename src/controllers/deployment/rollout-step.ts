@@ -15,6 +15,7 @@ import { findCondition } from '../../apimachinery/conditions.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { controllerReference, draft, isControlledBy } from '../../apimachinery/meta.ts';
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, messageOf } from '../../apimachinery/status.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -43,6 +44,8 @@ import {
   planResize,
   planRollingUpdate,
   type ReplicaSets,
+  recreateCauses,
+  rollingCauses,
   type Scaling,
 } from './rollout.ts';
 import {
@@ -128,7 +131,9 @@ export class RolloutStep {
     let sets = await this.#sets(false);
     const down = planRecreateDown(sets.old);
     if (down.length > 0) return await this.#finish(await this.#scaleAll(down, sets));
-    if (this.#oldPodsRun(sets)) return await this.#finish(sets);
+    if (this.#oldPodsRun(sets)) {
+      return await this.#finish(sets, recreateCauses(sets.old.flatMap((replicaSet) => this.#input.podsOf(replicaSet))));
+    }
     if (!sets.current) sets = await this.#sets(true);
     if (!sets.current) return undefined;
     const desired = replicasOf(this.#deployment);
@@ -150,12 +155,14 @@ export class RolloutStep {
     return await this.#finish(sets);
   }
 
-  async #finish(sets: ReplicaSets): Promise<Outcome> {
+  async #finish(sets: ReplicaSets, known?: readonly CauseNote[]): Promise<Outcome> {
     const nowMs = this.#context.clock.now();
     const status = planRolloutStatus(this.#deployment, allOf(sets), sets.current, nowMs);
-    if (await this.#writeStatus(status)) return undefined;
-    const againAfterMs = progressCheckInMs(this.#deployment, status, nowMs);
-    return againAfterMs === undefined ? undefined : { againAfterMs };
+    const isWritten = await this.#writeStatus(status);
+    const checkInMs = progressCheckInMs(this.#deployment, status, nowMs);
+    const deadlineMs = checkInMs === undefined ? undefined : nowMs + checkInMs;
+    const causes = known ?? rollingCauses(this.#deployment, sets, deadlineMs);
+    return { causes, againAfterMs: isWritten ? undefined : checkInMs };
   }
 
   #countedStatus(sets: ReplicaSets): DeploymentStatus {

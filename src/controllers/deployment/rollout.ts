@@ -1,9 +1,12 @@
 /**
  * How many replicas each ReplicaSet of a Deployment should have next: one step of a rolling update or of a recreation, or a change
  * of the Deployment's size shared out among several. Pure: a step is what may be done at once without leaving the limits, and the
- * next step is planned when its effect has been seen.
+ * next step is planned when its effect has been seen. What keeps the next step from being taken is told in words.
  */
-import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { isPodActive } from '../../api/core/v1/pod-status.ts';
+import { type Deployment, type ReplicaSet, replicaSets } from '../../api/gen/apps-v1.ts';
+import { type Pod, pods as podType } from '../../api/gen/core-v1.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import {
   byCreation,
   desiredReplicasAnnotation,
@@ -12,6 +15,9 @@ import {
   replicasOf,
   rollingLimits,
 } from './revisions.ts';
+
+/** More names than this would tell the reader nothing. */
+const namedPods = 3;
 
 export interface Scaling {
   readonly replicaSet: ReplicaSet;
@@ -155,4 +161,39 @@ function fraction(deployment: Deployment, replicaSet: ReplicaSet): number {
   const remembered = Number(replicaSet.metadata.annotations?.[maxReplicasAnnotation] ?? 0);
   const maxBefore = remembered || (deployment.status?.replicas ?? 0);
   return maxBefore === 0 ? 0 : Math.round((present * maxNow) / maxBefore) - present;
+}
+
+/** A rolling update whose next step needs more available Pods, or less of them. Empty when it has arrived. */
+export function rollingCauses(deployment: Deployment, sets: ReplicaSets, deadlineMs: number | undefined): CauseNote[] {
+  const { current, old } = sets;
+  if (!current) return [];
+  const desired = replicasOf(deployment);
+  const oldSize = total(old);
+  const availableNow = allOf(sets).reduce((sum, replicaSet) => sum + available(replicaSet), 0);
+  if (oldSize === 0 && available(current) >= desired) return [];
+  const { maxSurge, maxUnavailable } = rollingLimits(deployment);
+  const waitsFor = [subjectOf(replicaSets, current)];
+  const notes: CauseNote[] = [];
+  if (oldSize > 0) {
+    const least = desired - maxUnavailable;
+    const message = `${oldSize} old Pods stay until enough others are available: ${availableNow} are, and ${least} must remain`;
+    notes.push({ reason: 'WaitingForAvailability', message, waitsFor });
+  }
+  if (replicasOf(current) < desired && oldSize + replicasOf(current) >= desired + maxSurge) {
+    const message = `no more than ${desired + maxSurge} Pods may exist at once, and ${oldSize + replicasOf(current)} are asked for`;
+    notes.push({ reason: 'SurgeExhausted', message, waitsFor });
+  }
+  if (deadlineMs !== undefined) {
+    const message = 'unless there is progress before its deadline, the rollout is told to have failed';
+    notes.push({ reason: 'ProgressDeadline', message, untilMs: deadlineMs });
+  }
+  return notes;
+}
+
+/** A recreation that may make no new Pod while an old one may still run. */
+export function recreateCauses(oldPods: readonly Pod[]): CauseNote[] {
+  const left = oldPods.filter((pod) => isPodActive(pod) || pod.metadata.deletionTimestamp);
+  const waitsFor = left.slice(0, namedPods).map((pod) => subjectOf(podType, pod));
+  const count = left.length === 1 ? 'an old Pod' : `${left.length} old Pods`;
+  return [{ reason: 'WaitingForOldPods', message: `no new Pod is made before ${count} have ended`, waitsFor }];
 }

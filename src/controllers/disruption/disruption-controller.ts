@@ -1,11 +1,17 @@
 /**
  * Keeps the status of PodDisruptionBudgets true, from which the eviction API decides whether a Pod may go. It stops nobody itself.
  */
+import { isPodReady } from '../../api/core/v1/pod-status.ts';
 import { type Pod, pods as podType } from '../../api/gen/core-v1.ts';
-import { type PodDisruptionBudget, podDisruptionBudgets } from '../../api/gen/policy-v1.ts';
+import {
+  type PodDisruptionBudget,
+  type PodDisruptionBudgetStatus,
+  podDisruptionBudgets,
+} from '../../api/gen/policy-v1.ts';
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
 import { messageOf } from '../../apimachinery/status.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { withKind } from '../common/events.ts';
@@ -45,13 +51,14 @@ export async function runDisruptionController(context: ComponentContext): Promis
       }
       const status = planBudgetStatus(budget, selected, expectation, waiting, clock.now());
       if (!sameStatus(budget.status, status)) await client.updateStatus(podDisruptionBudgets, { ...budget, status });
-      return recheckInMs === undefined ? undefined : { againAfterMs: recheckInMs + 1 };
+      const causes = (status.disruptionsAllowed ?? 0) > 0 ? [] : [spent(status, selected)];
+      return { causes, againAfterMs: recheckInMs === undefined ? undefined : recheckInMs + 1 };
     } catch (error) {
       const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;
       record('Warning', 'CalculateExpectedPodCountFailed', message);
       await failSafe(budget, messageOf(error));
       // A controller that is being deleted, or is too new to be known: its Pods' next change tells, or time does.
-      return { againAfterMs: retryMs };
+      return { againAfterMs: retryMs, causes: [{ reason: 'SyncFailed', message }] };
     }
   }
 
@@ -74,4 +81,15 @@ export async function runDisruptionController(context: ComponentContext): Promis
       .map(keyOf);
   controller.watchMapped(pods, (pod, previous) => [...keysFor(pod), ...(previous ? keysFor(previous) : [])]);
   await controller.run();
+}
+
+/** Evictions of its Pods are refused. */
+function spent(
+  { currentHealthy, desiredHealthy }: Pick<PodDisruptionBudgetStatus, 'currentHealthy' | 'desiredHealthy'>,
+  selected: readonly Pod[],
+): CauseNote {
+  const unhealthy = selected.filter((pod) => !isPodReady(pod) || pod.metadata.deletionTimestamp);
+  const message = `no Pod of it may be evicted: ${currentHealthy} are healthy, and ${desiredHealthy} must be`;
+  const waitsFor = unhealthy.slice(0, 3).map((pod) => subjectOf(podType, pod));
+  return { reason: 'InsufficientPods', message, waitsFor };
 }

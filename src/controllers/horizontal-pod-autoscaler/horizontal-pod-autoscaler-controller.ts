@@ -16,6 +16,7 @@ import { parseLabelSelector } from '../../apimachinery/labels.ts';
 import { parseApiVersion, type ResourceType } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { type CauseNote, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
@@ -61,8 +62,9 @@ export async function runHorizontalPodAutoscalerController(
       }
       const look = new Look(context, events, options, autoscaler, histories.get(key) ?? noHistory);
       histories.set(key, await look.run((namespace) => pods.list(namespace)));
-      return { againAfterMs };
+      return { againAfterMs, causes: look.causes() };
     },
+    about: (key) => subjectOfKey(horizontalPodAutoscalers, key),
   });
   controller.watchMapped(all, (autoscaler, previous) => {
     // Our own status comes back as an update: only what the user changes is worth a look before its time.
@@ -73,6 +75,9 @@ export async function runHorizontalPodAutoscalerController(
 }
 
 type ScaleTarget = Scale & { readonly metadata: Scale['metadata'] };
+
+/** Of `AbleToScale`, which is True all the same. */
+const holdingReasons: ReadonlySet<string> = new Set(['ScaleDownStabilized', 'ScaleUpStabilized']);
 
 class Look {
   readonly #context: ComponentContext;
@@ -108,6 +113,15 @@ class Look {
       await this.#context.client.updateStatus(horizontalPodAutoscalers, { ...this.#autoscaler, status: this.#status });
     }
     return this.#history;
+  }
+
+  /** What its conditions say in passing: the size that the metrics call for, and what keeps the target from it. */
+  causes(): readonly CauseNote[] {
+    return (this.#status.conditions ?? [])
+      .filter(({ type, status, reason = '' }) =>
+        type === 'ScalingLimited' ? status === 'True' : type === 'AbleToScale' && holdingReasons.has(reason),
+      )
+      .map(({ reason = '', message = '' }) => ({ reason, message }));
   }
 
   async #target(): Promise<{ readonly type: ResourceType<ScaleTarget>; readonly scale: ScaleTarget } | undefined> {

@@ -7,7 +7,7 @@ import { type Pod, pods as podType } from '../../api/gen/core-v1.ts';
 import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
-import type { CauseNote } from '../../reconcile/causes.ts';
+import { type CauseNote, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { Expectations } from '../../reconcile/expectations.ts';
@@ -21,10 +21,11 @@ import {
   planClaims,
   resolveController,
 } from '../common/ownership.ts';
+import { isPodStopping } from '../common/pods.ts';
 import { type BackoffRecord, noFailures } from './backoff.ts';
 import { JobPass, removeTracking } from './job-pass.ts';
 import { isFinished } from './outcome.ts';
-import { hasTracking } from './pod-view.ts';
+import { hasTracking, replacesOnlyFailed } from './pod-view.ts';
 
 const controllerValue = 'kubernetes.io/job-controller';
 /** Changes of a Job's Pods within this time are dealt with in one pass. */
@@ -48,7 +49,8 @@ export async function runJobController(context: ComponentContext, options: JobCo
       return undefined;
     }
     const { managedBy, completionMode, selector } = job.spec;
-    if (isFinished(job) || (managedBy !== undefined && managedBy !== controllerValue)) return undefined;
+    if (isFinished(job)) return undefined;
+    if (managedBy !== undefined && managedBy !== controllerValue) return { causes: [managedElsewhere(managedBy)] };
     if (completionMode && completionMode !== 'NonIndexed' && completionMode !== 'Indexed') {
       const message = 'Skipped Job sync because completion mode is unknown';
       events.record(withKind(jobs, job), 'Warning', 'UnknownCompletionMode', message);
@@ -70,7 +72,8 @@ export async function runJobController(context: ComponentContext, options: JobCo
     });
     const { record, againAfterMs, backoffMs } = await pass.run();
     memory.remember(key, record);
-    return { againAfterMs, causes: backoffMs ? [backingOff(context.clock.now() + backoffMs)] : [] };
+    const causes = backoffMs ? [backingOff(context.clock.now() + backoffMs)] : waitingForEnds(job, owned);
+    return { againAfterMs, causes };
   }
 
   const controller = createController(context, {
@@ -79,6 +82,7 @@ export async function runJobController(context: ComponentContext, options: JobCo
     waitFor: [all, pods],
     backoff: { baseDelayMs: 1000, maxDelayMs: 60_000 },
     reconcile,
+    about: (key) => subjectOfKey(jobs, key),
   });
   const orphans = orphanController(context, all, pods);
   follow(controller, orphans, memory, all, pods);
@@ -201,6 +205,24 @@ function follow(
       controller.enqueue(keyOf(job), batchMs);
     },
   });
+}
+
+function managedElsewhere(by: string): CauseNote {
+  return { reason: 'ManagedElsewhere', message: `the Job is left to ${by}, as spec.managedBy says` };
+}
+
+/** Pods that are still ending keep a decided Job from being finished, and others from being replaced. */
+function waitingForEnds(job: Job, pods: readonly Pod[]): readonly CauseNote[] {
+  const decided = (job.status?.conditions ?? []).some(
+    ({ type, status }) => status === 'True' && (type === 'FailureTarget' || type === 'SuccessCriteriaMet'),
+  );
+  const ending = pods.filter(isPodStopping);
+  if (ending.length === 0 || !(decided || replacesOnlyFailed(job))) return [];
+  const count = ending.length === 1 ? 'a Pod' : `${ending.length} Pods`;
+  const message = decided
+    ? `it is decided, and finished when ${count} that must go ${ending.length === 1 ? 'has' : 'have'} ended`
+    : `${count} must have ended before they are replaced (podReplacementPolicy Failed)`;
+  return [{ reason: 'WaitingForPods', message, waitsFor: ending.slice(0, 3).map((pod) => subjectOf(podType, pod)) }];
 }
 
 function backingOff(untilMs: number): CauseNote {

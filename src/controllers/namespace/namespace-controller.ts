@@ -7,6 +7,7 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isConflict, isMethodNotSupported, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
+import { type CauseNote, type CauseSubject, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { discover, supports } from '../common/discovery.ts';
@@ -37,6 +38,7 @@ export async function runNamespaceController(
     workers: options.workers ?? 10,
     waitFor: [all],
     reconcile: (key: string) => emptyNamespace(context, key),
+    about: (key) => subjectOfKey(namespaces, key),
   });
   controller.watchMapped(all, ({ metadata }) => {
     if (metadata.deletionTimestamp) controller.enqueue(metadata.name ?? '', graceMs);
@@ -55,12 +57,15 @@ async function emptyNamespace(context: ComponentContext, name: string): Promise<
       status: { ...namespace.status, phase: 'Terminating' },
     });
   }
-  const { progress, estimateSeconds } = await deleteContent(client, name);
+  const { progress, estimateSeconds, examples } = await deleteContent(client, name);
   namespace = await writeConditions(context, namespace, progress);
   const failed = [...progress.discoveryFailures.map(({ message }) => message), ...progress.deletionFailures];
   if (failed.length > 0) throw new Error(`deleting the content of namespace ${name}: ${failed.join(', ')}`);
   // Half the estimate and a second more, as upstream: early enough to notice, late enough not to press.
-  if (estimateSeconds > 0) return { againAfterMs: (Math.floor(estimateSeconds / 2) + 1) * 1000 };
+  if (estimateSeconds > 0) {
+    const againAfterMs = (Math.floor(estimateSeconds / 2) + 1) * 1000;
+    return { againAfterMs, causes: [contentRemains(progress, examples, context.clock.now() + againAfterMs)] };
+  }
   await finalize(client, namespace);
   return undefined;
 }
@@ -69,6 +74,20 @@ interface ContentDeletion {
   readonly progress: DeletionProgress;
   /** When to look again; 0: everything is gone. */
   readonly estimateSeconds: number;
+  readonly examples: readonly CauseSubject[];
+}
+
+/** Of what is left, so many are named. */
+const mostExamples = 3;
+
+function contentRemains(
+  { remaining }: DeletionProgress,
+  waitsFor: readonly CauseSubject[],
+  untilMs: number,
+): CauseNote {
+  const count = [...remaining.values()].reduce((sum, one) => sum + one, 0);
+  const message = `${count === 1 ? 'an object is' : `${count} objects are`} left in it; it is looked at again then`;
+  return { reason: 'ContentRemains', message, untilMs, waitsFor };
 }
 
 async function deleteContent(client: Client, namespace: string): Promise<ContentDeletion> {
@@ -77,11 +96,13 @@ async function deleteContent(client: Client, namespace: string): Promise<Content
   const remaining = new Map<string, number>();
   const finalizers = new Map<string, number>();
   const deletionFailures: string[] = [];
+  const examples: CauseSubject[] = [];
   let estimateSeconds = 0;
   const empty = async (type: ResourceType) => {
     try {
       const left = await deleteAll(client, type, namespace);
-      if (left.count > 0) remaining.set(`${type.resource}.${type.group}`, left.count);
+      if (left.objects.length > 0) remaining.set(`${type.resource}.${type.group}`, left.objects.length);
+      examples.push(...left.objects.slice(0, mostExamples).map((object) => subjectOf(type, object)));
       for (const [finalizer, count] of left.finalizers)
         finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + count);
       estimateSeconds = Math.max(estimateSeconds, left.estimateSeconds);
@@ -92,18 +113,19 @@ async function deleteContent(client: Client, namespace: string): Promise<Content
   const isPods = (type: ResourceType) => type.group === '' && type.resource === 'pods';
   await Promise.all(types.filter(isPods).map(empty));
   if (remaining.size === 0) await Promise.all(types.filter((type) => !isPods(type)).map(empty));
-  return { progress: { discoveryFailures: failures, deletionFailures, remaining, finalizers }, estimateSeconds };
+  const progress = { discoveryFailures: failures, deletionFailures, remaining, finalizers };
+  return { progress, estimateSeconds, examples: examples.slice(0, mostExamples) };
 }
 
 interface Remainder {
-  readonly count: number;
+  readonly objects: readonly KubeObject[];
   readonly finalizers: ReadonlyMap<string, number>;
   readonly estimateSeconds: number;
 }
 
 async function deleteAll(client: Client, type: ResourceType, namespace: string): Promise<Remainder> {
   const before = await list(client, type, namespace);
-  if (before.length === 0) return { count: 0, finalizers: new Map(), estimateSeconds: 0 };
+  if (before.length === 0) return { objects: [], finalizers: new Map(), estimateSeconds: 0 };
   await deleteEach(client, type, namespace, before);
   const left = await list(client, type, namespace);
   const finalizers = new Map<string, number>();
@@ -111,9 +133,9 @@ async function deleteAll(client: Client, type: ResourceType, namespace: string):
     for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
   }
   const grace = type.group === '' && type.resource === 'pods' ? longestGraceSeconds(before) : 0;
-  if (left.length === 0) return { count: 0, finalizers, estimateSeconds: 0 };
-  if (grace > 0) return { count: left.length, finalizers, estimateSeconds: grace };
-  if (finalizers.size > 0) return { count: left.length, finalizers, estimateSeconds: finalizerEstimateSeconds };
+  if (left.length === 0) return { objects: [], finalizers, estimateSeconds: 0 };
+  if (grace > 0) return { objects: left, finalizers, estimateSeconds: grace };
+  if (finalizers.size > 0) return { objects: left, finalizers, estimateSeconds: finalizerEstimateSeconds };
   const named = `${type.group ? `${type.group}/` : ''}${type.version}, Resource=${type.resource}`;
   throw new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${named}`);
 }

@@ -14,8 +14,9 @@ import { type StorageClass, storageClasses } from '../../api/gen/storage-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { type CauseNote, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../common/events.ts';
@@ -45,6 +46,10 @@ export async function runPersistentVolumeBinderController(context: ComponentCont
     waitFor: [claims, volumes, classes],
     reconcile: (key: string) =>
       key.startsWith('volume/') ? binder.volume(key.slice('volume/'.length)) : binder.claim(key),
+    about: (key) =>
+      key.startsWith('volume/')
+        ? subjectOfKey(persistentVolumes, key.slice('volume/'.length))
+        : subjectOfKey(persistentVolumeClaims, key),
   });
   const unbound = () =>
     claims
@@ -83,11 +88,12 @@ class Binder {
     this.#events = context.eventRecorder('persistentvolume-controller');
   }
 
-  async claim(key: string): Promise<void> {
+  async claim(key: string): Promise<ReconcileResult | undefined> {
     const claim = this.#claims.get(key);
-    if (!claim) return;
+    if (!claim) return undefined;
     if (claim.metadata.annotations?.[bindCompleted]) await this.#boundClaim(claim);
-    else if (!claim.metadata.deletionTimestamp) await this.#unboundClaim(claim);
+    else if (!claim.metadata.deletionTimestamp) return { causes: await this.#unboundClaim(claim) };
+    return undefined;
   }
 
   async #boundClaim(claim: PersistentVolumeClaim): Promise<void> {
@@ -105,15 +111,19 @@ class Binder {
     await this.#lose(claim, 'ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly');
   }
 
-  async #unboundClaim(claim: PersistentVolumeClaim): Promise<void> {
+  /** Returns what holds it up, as far as the claim and its class do not tell. */
+  async #unboundClaim(claim: PersistentVolumeClaim): Promise<readonly CauseNote[]> {
     const { volumeName } = claim.spec;
     if (volumeName) return await this.#requestedVolume(claim, volumeName);
     const storageClass = this.#classes.get(classOf(claim));
     const waits =
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && !claim.metadata.annotations?.[selectedNode];
     const volume = findVolume(claim, this.#volumes.list(), waits);
-    if (volume) return await this.#bind(volume, claim);
-    if (await this.#giveDefaultClass(claim)) return;
+    if (volume) {
+      await this.#bind(volume, claim);
+      return [];
+    }
+    if (await this.#giveDefaultClass(claim)) return [];
     if (waits) {
       const message = 'waiting for first consumer to be created before binding';
       this.#record(claim, 'Normal', 'WaitForFirstConsumer', message);
@@ -123,9 +133,12 @@ class Binder {
     } else if (!storageClass) {
       const message = `storageclass.storage.k8s.io ${quote(classOf(claim))} not found`;
       this.#record(claim, 'Warning', 'ProvisioningFailed', message);
-    } else if (storageClass.provisioner !== noProvisioner)
-      return await this.#askProvisioner(claim, storageClass.provisioner);
+    } else if (storageClass.provisioner !== noProvisioner) {
+      await this.#askProvisioner(claim, storageClass.provisioner);
+      return [];
+    }
     await this.#wait(claim);
+    return unfitting(claim, this.#volumes.list());
   }
 
   /** A claim without a class gets the default one also when that came later; an empty name asks for a volume without. */
@@ -138,19 +151,28 @@ class Binder {
     return true;
   }
 
-  async #requestedVolume(claim: PersistentVolumeClaim, name: string): Promise<void> {
+  async #requestedVolume(claim: PersistentVolumeClaim, name: string): Promise<readonly CauseNote[]> {
     const volume = this.#volumes.get(name);
-    if (!volume) return await this.#wait(claim);
+    if (!volume) {
+      await this.#wait(claim);
+      return [{ reason: 'VolumeMissing', message: `there is no volume ${name}` }];
+    }
+    const waitsFor = [subjectOf(persistentVolumes, volume)];
     if (volume.spec.claimRef && !isBoundTo(volume, claim)) {
       this.#record(claim, 'Warning', 'FailedBinding', `volume ${quote(name)} already bound to a different claim.`);
-      return await this.#wait(claim);
+      await this.#wait(claim);
+      const { namespace, name: other } = volume.spec.claimRef;
+      return [{ reason: 'FailedBinding', message: `volume ${name} belongs to claim ${namespace}/${other}`, waitsFor }];
     }
     const reason = mismatch(volume, claim);
     if (reason !== undefined) {
-      this.#record(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume ${quote(name)}: ${reason}`);
-      return await this.#wait(claim);
+      const message = `Cannot bind to requested volume ${quote(name)}: ${reason}`;
+      this.#record(claim, 'Warning', 'VolumeMismatch', message);
+      await this.#wait(claim);
+      return [{ reason: 'VolumeMismatch', message, waitsFor }];
     }
     await this.#bind(volume, claim);
+    return [];
   }
 
   async #askProvisioner(claim: PersistentVolumeClaim, provisioner: string): Promise<void> {
@@ -251,4 +273,13 @@ class Binder {
   #record(claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#events.record(withKind(persistentVolumeClaims, claim), type, reason, message);
   }
+}
+
+/** Free volumes of the claim's own class, and what each lacks: others were never meant for it. */
+function unfitting(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[]): readonly CauseNote[] {
+  const near = volumes.filter((volume) => classOf(volume) === classOf(claim) && !volume.spec.claimRef);
+  return near.slice(0, 3).map((volume) => {
+    const why = mismatch(volume, claim) ?? 'its labels are not those that the claim selects';
+    return { reason: 'VolumeMismatch', message: `volume ${volume.metadata.name} does not fit: ${why}` };
+  });
 }

@@ -1,7 +1,8 @@
 /** Keeps a volume from vanishing while a claim is bound to it: a finalizer, taken off when it is being deleted and not Bound. */
-import { persistentVolumes } from '../../api/gen/core-v1.ts';
+import { type PersistentVolume, persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
+import { type CauseNote, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { setFinalizer } from '../common/finalizers.ts';
 
 const volumeFinalizer = 'kubernetes.io/pv-protection';
@@ -12,14 +13,21 @@ export async function runPersistentVolumeProtectionController(context: Component
     name: 'persistentvolume-protection-controller',
     workers: 1,
     waitFor: [volumes],
-    async reconcile(name: string) {
+    async reconcile(name: string): Promise<ReconcileResult | undefined> {
       const volume = volumes.get(name);
-      if (!volume) return;
+      if (!volume) return undefined;
       const wanted = !volume.metadata.deletionTimestamp;
-      if (!wanted && volume.status?.phase === 'Bound') return;
+      if (!wanted && volume.status?.phase === 'Bound') return { causes: [bound(volume)] };
       await setFinalizer(context.client, persistentVolumes, volume, volumeFinalizer, wanted);
+      return undefined;
     },
   });
   controller.watch(volumes);
   await controller.run();
+}
+
+function bound({ spec }: PersistentVolume): CauseNote {
+  const { namespace, name } = spec?.claimRef ?? {};
+  const waitsFor = [subjectOf(persistentVolumeClaims, { metadata: { namespace, name } })];
+  return { reason: 'InUse', message: 'a claim is bound to it, and it goes when that claim is gone', waitsFor };
 }

@@ -6,6 +6,7 @@ import { type Node, nodes as nodeType, type Pod, type PodCondition, pods as podT
 import { isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
+import { type CauseSubject, subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { indexByNode, podsOnNode } from '../common/node-pods.ts';
@@ -13,6 +14,7 @@ import { missingNodes, mustFailFirst, planOutOfService, planTerminated, planUnsc
 
 const periodMs = 20_000;
 const quarantineMs = 40_000;
+const reporter = 'pod-garbage-collector-controller';
 
 export interface PodGarbageCollectorOptions {
   /** Finished Pods that may exist before the oldest are deleted; 0 or less: no limit. Default 12500. */
@@ -47,6 +49,8 @@ class PodCollector {
   readonly #nodes: Informer<Node>;
   /** Since when each Node was missed. */
   readonly #missedSince = new Map<string, number>();
+  /** Pods of which it is said that they wait, by uid. */
+  readonly #explained = new Map<string, CauseSubject>();
 
   constructor(context: ComponentContext, pods: Informer<Pod>, nodes: Informer<Node>) {
     this.#context = context;
@@ -62,6 +66,27 @@ class PodCollector {
     for (const name of await this.#goneNodes(all))
       for (const pod of podsOn(name)) await this.#remove(pod, this.#orphaned());
     for (const pod of planUnscheduled(all)) await this.#remove(pod);
+    this.#explain([...this.#missedSince.keys()].flatMap(podsOn));
+  }
+
+  /** A Node that is missed may come back: until it counts as gone, its Pods wait. */
+  #explain(orphans: readonly Pod[]): void {
+    const { causes, clock } = this.#context;
+    const waiting = new Set(orphans.map(({ metadata }) => metadata.uid ?? ''));
+    for (const [uid, subject] of this.#explained) {
+      if (waiting.has(uid)) continue;
+      causes.replace(reporter, subject, []);
+      this.#explained.delete(uid);
+    }
+    for (const pod of orphans) {
+      const { nodeName = '' } = pod.spec;
+      const sinceMs = this.#missedSince.get(nodeName) ?? clock.monotonic();
+      const untilMs = clock.now() + Math.max(0, sinceMs + quarantineMs - clock.monotonic());
+      const subject = subjectOf(podType, pod);
+      const message = `there is no node ${nodeName}; when it has been missed for ${quarantineMs / 1000} s, the Pod is removed`;
+      causes.replace(reporter, subject, [{ reason: 'NodeMissing', message, untilMs }]);
+      this.#explained.set(pod.metadata.uid ?? '', subject);
+    }
   }
 
   async #goneNodes(all: readonly Pod[]): Promise<readonly string[]> {

@@ -12,8 +12,9 @@ import {
 } from '../../api/gen/resource-v1.ts';
 import { controllerOf, controllerReference, isControlledBy, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound, messageOf, notFound } from '../../apimachinery/status.ts';
+import { type CauseNote, type CauseSubject, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../common/events.ts';
@@ -47,6 +48,10 @@ export async function runResourceClaimController(
     workers: options.workers ?? 50,
     reconcile: (key) =>
       key.startsWith(byPod) ? loop.pod(key.slice(byPod.length)) : loop.claim(key.slice(byClaim.length)),
+    about: (key) =>
+      key.startsWith(byPod)
+        ? subjectOfKey(podType, key.slice(byPod.length))
+        : subjectOfKey(resourceClaims, key.slice(byClaim.length)),
   });
   controller.watchMapped(pods, (pod) =>
     usesClaims(pod) ? [`${byPod}${keyOf(pod)}`, ...claimsOf(pod).map((key) => byClaim + key)] : [],
@@ -96,7 +101,7 @@ class ClaimLoop {
   }
 
   /** Every entry with a template gets a claim, and the Pod's status says which. */
-  async pod(key: string): Promise<void> {
+  async pod(key: string): Promise<undefined> {
     const pod = this.#pods.get(key);
     if (!pod || pod.metadata.deletionTimestamp || isPodTerminal(pod)) return;
     const known = pod.status?.resourceClaimStatuses ?? [];
@@ -159,9 +164,9 @@ class ClaimLoop {
   }
 
   /** Reservations of Pods that ended are dropped; with the last the devices are free, and what was made for a Pod goes. */
-  async claim(key: string): Promise<void> {
+  async claim(key: string): Promise<ReconcileResult | undefined> {
     let claim = this.#claims.get(key);
-    if (!claim) return;
+    if (!claim) return undefined;
     const { client } = this.#context;
     const reserved = claim.status?.reservedFor ?? [];
     const valid: (typeof reserved)[number][] = [];
@@ -179,9 +184,10 @@ class ClaimLoop {
         status: { ...claim.status, allocation: undefined },
       });
     }
-    if (!isFree) return;
+    if (!isFree) return claim.metadata.deletionTimestamp ? { causes: [inUse(claim, valid)] } : undefined;
     if (!claim.status?.allocation) await setFinalizer(client, resourceClaims, claim, protectionFinalizer, false);
     await this.#deleteWithPod(claim);
+    return undefined;
   }
 
   async #stillUses(
@@ -207,4 +213,15 @@ class ClaimLoop {
     if (pod?.metadata.uid !== owner.uid || !isOver(pod)) return;
     await this.#context.client.delete(resourceClaims, { namespace, name }, { preconditions: { uid } });
   }
+}
+
+function inUse(
+  { metadata }: ResourceClaim,
+  users: NonNullable<NonNullable<ResourceClaim['status']>['reservedFor']>,
+): CauseNote {
+  const waitsFor = users
+    .filter(({ apiGroup, resource }) => !apiGroup && resource === 'pods')
+    .map(({ name }): CauseSubject => subjectOf(podType, { metadata: { namespace: metadata.namespace, name } }));
+  const count = users.length === 1 ? 'a Pod' : `${users.length} Pods`;
+  return { reason: 'InUse', message: `its devices are in use by ${count}`, waitsFor };
 }

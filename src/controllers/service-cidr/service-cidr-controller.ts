@@ -7,6 +7,7 @@ import { type Cidr, cidrContains, cidrIncludes, parseCidr, parseIp } from '../..
 import { findCondition } from '../../apimachinery/conditions.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import { formatTime, parseTime } from '../../apimachinery/time.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 
@@ -59,7 +60,8 @@ export async function runServiceCidrController(context: ComponentContext): Promi
       if (!range) return undefined;
       const facts = { ranges: ranges.list(), addresses: addresses.list() };
       for (const action of planServiceCidr(range, facts, context.clock.now())) {
-        if (action.kind === 'wait') return { againAfterMs: action.forMs };
+        if (action.kind === 'wait')
+          return { againAfterMs: action.forMs, causes: [graceUntil(context.clock.now() + action.forMs)] };
         await carryOut(context, range, action);
       }
       return undefined;
@@ -77,6 +79,11 @@ export async function runServiceCidrController(context: ComponentContext): Promi
     rangesWith(address, ranges.list()).map(({ metadata }) => metadata.name ?? ''),
   );
   await controller.run();
+}
+
+function graceUntil(untilMs: number): CauseNote {
+  const message = 'API servers that have not heard of the deletion yet may still give its addresses out';
+  return { reason: 'WaitingForAllocators', message, untilMs };
 }
 
 export function planServiceCidr(range: ServiceCIDR, facts: ServiceCidrFacts, nowMs: number): ServiceCidrAction[] {

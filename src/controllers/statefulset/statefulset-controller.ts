@@ -134,7 +134,7 @@ class StatefulLoop {
     if (failure !== undefined) throw failure;
     await this.#truncate(set, history.old, pods, names);
     const againAfterMs = nextAvailableInMs(pods, set.spec.minReadySeconds ?? 0, clock.now());
-    return { againAfterMs, causes: waiting(awaitedPod(set, pods, names.update, clock.now())) };
+    return { againAfterMs, causes: heldBack(set, pods, names.update, clock.now()) };
   }
 
   async #truncate(
@@ -248,9 +248,24 @@ class StatefulLoop {
   }
 }
 
-function waiting(pod: Pod | undefined): readonly CauseNote[] {
-  if (!pod) return [];
+function heldBack(set: StatefulSet, pods: readonly Pod[], update: string, nowMs: number): readonly CauseNote[] {
+  const awaited = awaitedPod(set, pods, update, nowMs);
+  const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
+  const old = pods.filter(({ metadata }) => metadata.labels?.[revisionHashLabel] !== update);
+  const waitsFor = old.slice(0, 3).map((pod) => subjectOf(podType, pod));
+  const notes: CauseNote[] = awaited ? [waiting(awaited)] : [];
+  if (old.length > 0 && type === 'OnDelete') {
+    const message = `${old.length} old Pods are replaced only when somebody deletes them (update strategy OnDelete)`;
+    notes.push({ reason: 'UpdateOnDelete', message, waitsFor });
+  } else if (old.length > 0 && (rollingUpdate?.partition ?? 0) > 0) {
+    const message = `Pods with ordinals below ${rollingUpdate?.partition} keep their revision (partition)`;
+    notes.push({ reason: 'Partitioned', message });
+  }
+  return notes;
+}
+
+function waiting(pod: Pod): CauseNote {
   const what = pod.metadata.deletionTimestamp ? 'is ending' : 'is not Ready';
   const message = `Pod ${pod.metadata.name} ${what}; the next step waits for it`;
-  return [{ reason: 'WaitingForPod', message, waitsFor: [subjectOf(podType, pod)] }];
+  return { reason: 'WaitingForPod', message, waitsFor: [subjectOf(podType, pod)] };
 }

@@ -10,8 +10,9 @@ import {
   persistentVolumes,
 } from '../../api/gen/core-v1.ts';
 import { volumeAttributesClasses } from '../../api/gen/storage-v1.ts';
+import { subjectOf } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { createController } from '../../reconcile/controller.ts';
+import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { setFinalizer } from '../common/finalizers.ts';
 
 const classFinalizer = 'kubernetes.io/vac-protection';
@@ -28,12 +29,20 @@ export async function runVolumeAttributesClassProtectionController(context: Comp
     name: 'volumeattributesclass-protection-controller',
     workers: 1,
     waitFor: [classes, volumes, claims],
-    async reconcile(name: string) {
+    async reconcile(name: string): Promise<ReconcileResult | undefined> {
       const subject = classes.get(name);
-      if (!subject) return;
+      if (!subject) return undefined;
       const wanted = !subject.metadata.deletionTimestamp;
-      if (!wanted && (volumes.byIndex(byClass, name).length > 0 || claims.byIndex(byClass, name).length > 0)) return;
+      const users = [
+        ...volumes.byIndex(byClass, name).map((volume) => subjectOf(persistentVolumes, volume)),
+        ...claims.byIndex(byClass, name).map((claim) => subjectOf(persistentVolumeClaims, claim)),
+      ];
+      if (!wanted && users.length > 0) {
+        const message = `${users.length === 1 ? 'a volume or claim names' : `${users.length} volumes and claims name`} it`;
+        return { causes: [{ reason: 'InUse', message, waitsFor: users.slice(0, 3) }] };
+      }
       await setFinalizer(client, volumeAttributesClasses, subject, classFinalizer, wanted);
+      return undefined;
     },
   });
   controller.watch(classes);

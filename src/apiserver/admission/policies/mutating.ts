@@ -23,6 +23,7 @@ import type { PolicyErrorType } from '../extension-statistics.ts';
 import type { MatchedForm } from '../matching/rules.ts';
 import { ObjectVersions, snapshot } from '../object-versions.ts';
 import { refusal } from '../refusal.ts';
+import { Reinvocation } from '../reinvocation.ts';
 import { MutatingEvaluator } from './mutating-evaluator.ts';
 import { paramsOf, paramTypeOf } from './params.ts';
 import { type PolicyContext, requestNamespace } from './policy-context.ts';
@@ -44,13 +45,6 @@ interface Invocation {
 interface PolicyFailure {
   readonly message: string;
   readonly reason: string;
-}
-
-/** What the first round leaves for the second. */
-interface Memory {
-  output: KubeObject | undefined;
-  readonly applied: Set<string>;
-  readonly again: Set<string>;
 }
 
 export function mutatingPolicies(
@@ -104,15 +98,14 @@ interface Request {
 
 async function apply(context: PolicyContext, invocations: readonly Invocation[], request: Request): Promise<void> {
   const { attributes, round, failures } = request;
-  const memory = memoryOf(round);
-  if (round?.isSecond && !jsonEqual(memory.output, attributes.object)) recall(memory);
+  const reinvocation = new Reinvocation('MutatingAdmissionPolicy', attributes, round);
   const namespace = await requestNamespace(context, attributes);
   const ledger = new DecisionLedger();
   try {
     for (const invocation of invocations) {
       const { hook, binding } = invocation;
       const key = keyOfInvocation(invocation);
-      const skipped = round?.isSecond === true && !memory.again.has(key);
+      const skipped = !reinvocation.isDue(key);
       const beganMs = context.clock.monotonic();
       const counted = (errorType: PolicyErrorType) => {
         const check = { policy: hook.policy.metadata.name ?? '', binding: binding.metadata.name ?? '', errorType };
@@ -121,11 +114,8 @@ async function apply(context: PolicyContext, invocations: readonly Invocation[],
       try {
         const changed = await mutated(context, invocation, { attributes, namespace, ledger, skipped });
         if (changed !== undefined) counted('no_error');
-        if (changed) {
-          recall(memory);
-          round?.runAgain();
-        }
-        if (changed !== undefined && hook.policy.spec.reinvocationPolicy === 'IfNeeded') memory.applied.add(key);
+        if (changed) reinvocation.changed();
+        if (changed !== undefined && hook.policy.spec.reinvocationPolicy === 'IfNeeded') reinvocation.called(key);
       } catch (error) {
         if (error instanceof StatusError) throw error;
         counted(error instanceof BudgetSpent ? 'out_of_budget' : 'invalid_error');
@@ -133,7 +123,7 @@ async function apply(context: PolicyContext, invocations: readonly Invocation[],
       }
     }
   } finally {
-    memory.output = snapshot(attributes.object);
+    reinvocation.end();
   }
 }
 
@@ -169,20 +159,6 @@ async function mutated(
 function shapeOf({ served }: AdmissionAttributes, { kind }: MatchedForm): Shape {
   const version = served?.stored?.versions.get(apiVersionOf(kind)) ?? served;
   return version ? version.codec.shape : (tableCodec(kind).shape ?? deducedShape);
-}
-
-const memoryName = 'MutatingAdmissionPolicy';
-
-function memoryOf(round: AdmissionRound | undefined): Memory {
-  const known = round?.memory.get(memoryName) as Memory | undefined;
-  const memory = known ?? { output: undefined, applied: new Set<string>(), again: new Set<string>() };
-  round?.memory.set(memoryName, memory);
-  return memory;
-}
-
-function recall({ applied, again }: Memory): void {
-  for (const key of applied) again.add(key);
-  applied.clear();
 }
 
 function keyOfInvocation({ hook, binding, params }: Invocation): string {

@@ -7,11 +7,10 @@ import { kindStruct } from '../../../apimachinery/codec.ts';
 import { jsonText } from '../../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import { applyJsonPatch } from '../../../apimachinery/patch/json-patch.ts';
-import { jsonEqual } from '../../../apimachinery/patch/merge-patch.ts';
 import { internalError, messageOf, serviceUnavailable, timeout } from '../../../apimachinery/status.ts';
-import type { AdmissionRound } from '../admission.ts';
 import { extensionsOf } from '../extension-statistics.ts';
-import { ObjectVersions, snapshot } from '../object-versions.ts';
+import { ObjectVersions } from '../object-versions.ts';
+import { Reinvocation } from '../reinvocation.ts';
 import { callHook, FailedCall, type HookCall } from './call.ts';
 import type { Dispatch, DispatchContext } from './dispatch.ts';
 import { matchHook } from './hook-match.ts';
@@ -22,52 +21,22 @@ const mutationKey = 'mutation.webhook.admission.k8s.io/';
 const patchKey = 'patch.webhook.admission.k8s.io/';
 const failedOpenKey = 'failed-open.mutation.webhook.admission.k8s.io/';
 
-/** What the first round leaves for the second. */
-interface Memory {
-  /** The object as the webhooks left it. */
-  output: KubeObject | undefined;
-  /** Called so far and willing to be called again. */
-  readonly called: Set<string>;
-  /** To be called again. */
-  readonly again: Set<string>;
-}
-
 export const mutate: Dispatch = async (context, hooks, attributes, round) => {
-  const memory = memoryOf(round);
-  // What the built-in plugins changed since is as good a reason as what a webhook changes.
-  if (round?.isSecond && !jsonEqual(memory.output, attributes.object)) recall(memory);
+  const reinvocation = new Reinvocation('MutatingAdmissionWebhook', attributes, round);
   const versions = new ObjectVersions(attributes);
   try {
     for (const [index, hook] of hooks.entries()) {
       const form = await matchHook(hook, { attributes, versions }, context);
-      if (!form || (round?.isSecond && !memory.again.has(hook.uid))) continue;
+      if (!form || !reinvocation.isDue(hook.uid)) continue;
       const position = `round_${round?.isSecond ? 1 : 0}_index_${index}`;
       const call = { hook, form, attributes, versions };
-      const changed = await mutated(context, call, position);
-      if (changed) {
-        recall(memory);
-        round?.runAgain();
-      }
-      if (hook.webhook.reinvocationPolicy === 'IfNeeded') memory.called.add(hook.uid);
+      if (await mutated(context, call, position)) reinvocation.changed();
+      if (hook.webhook.reinvocationPolicy === 'IfNeeded') reinvocation.called(hook.uid);
     }
   } finally {
-    memory.output = snapshot(attributes.object);
+    reinvocation.end();
   }
 };
-
-const memoryName = 'MutatingAdmissionWebhook';
-
-function memoryOf(round: AdmissionRound | undefined): Memory {
-  const known = round?.memory.get(memoryName) as Memory | undefined;
-  const memory = known ?? { output: undefined, called: new Set<string>(), again: new Set<string>() };
-  round?.memory.set(memoryName, memory);
-  return memory;
-}
-
-function recall({ called, again }: Memory): void {
-  for (const uid of called) again.add(uid);
-  called.clear();
-}
 
 /** Whether the object was changed. Throws the refusal, or the failure of a webhook that must not fail. */
 async function mutated({ log, ...context }: DispatchContext, call: HookCall, position: string): Promise<boolean> {
