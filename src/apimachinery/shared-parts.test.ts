@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { deepFreeze } from '../base/deep-freeze.ts';
+import fc from '../testing/properties.fixture.ts';
 import { draft } from './meta.ts';
 import { jsonEqual } from './patch/merge-patch.ts';
 import { shareEqualParts } from './shared-parts.ts';
