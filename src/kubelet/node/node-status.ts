@@ -60,8 +60,12 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
         }
       : {}),
     features: { supplementalGroupsPolicy: input.supplementalGroupsPolicy },
+    declaredFeatures: declaredFeatures.filter((feature) => configuration.featureGates[feature] ?? true),
   };
 }
+
+/** What Pods and the API server may count on here, by the names of gates. */
+const declaredFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 function addresses({ addresses: ips, hostname }: NodeStatusInput): NodeAddress[] {
   return [...ips.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }];

@@ -14,7 +14,6 @@ import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
 import { PodResize } from '../resize/pod-resize.ts';
-import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
@@ -22,7 +21,7 @@ import { ContainerVerdicts } from './container-verdicts.ts';
 import { executePlan } from './pod-execution.ts';
 import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
-import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
+import { ownConditionTypes, podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
 import { type StatusTarget, sameJson } from './status-writer.ts';
 
@@ -417,10 +416,10 @@ export class PodWorker {
     const own = this.#status;
     const { pod } = this;
     if (!own) return pod;
-    const foreign = (this.#pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+    const foreign = (this.#pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
     const conditions = [
       ...(own.conditions ?? []).filter(
-        ({ type }) => ownConditions.has(type) || !foreign.some((condition) => condition.type === type),
+        ({ type }) => ownConditionTypes.has(type) || !foreign.some((condition) => condition.type === type),
       ),
       ...foreign,
     ];
@@ -457,15 +456,6 @@ export class PodWorker {
   }
 }
 
-const ownConditions = new Set([
-  'PodReadyToStartContainers',
-  'Initialized',
-  'Ready',
-  'ContainersReady',
-  'PodScheduled',
-  ...resizeConditionTypes,
-]);
-
 /** Whether two versions of a Pod differ only in what the kubelet itself writes. */
 function isSameToKubelet(a: Pod, b: Pod): boolean {
   const [x, y] = [a.metadata, b.metadata];
@@ -477,7 +467,7 @@ function isSameToKubelet(a: Pod, b: Pod): boolean {
   )
     return false;
   if (!sameJson(x.labels, y.labels) || !sameJson(x.annotations, y.annotations)) return false;
-  const foreign = (pod: Pod) => (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
+  const foreign = (pod: Pod) => (pod.status?.conditions ?? []).filter(({ type }) => !ownConditionTypes.has(type));
   return sameJson(foreign(a), foreign(b));
 }
 
