@@ -9,6 +9,8 @@ import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import type { NodeDevices } from './devices/node-devices.ts';
+import { devicePlugins, restoredDevices } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -100,17 +102,19 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  const resources = await nodeResources(context, options);
+  const devices = await restoredDevices(context, options.host);
+  const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
   const pulled = pulledImages(context, options);
   await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
-  return new RunningKubelet(context, options, { facts, version, resources, allocations, pulled });
+  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
+  readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
   readonly pulled: PulledImages | undefined;
@@ -130,16 +134,18 @@ function pulledImages(
   return new PulledImages({ state: host.state, clock, log, verification });
 }
 
-/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
 async function nodeResources(
   { log }: ComponentContext,
   { configuration: given, host }: KubeletOptions,
+  devices: NodeDevices | undefined,
 ): Promise<NodeResources | undefined> {
   const configuration = { ...defaultConfiguration, ...given };
   if (!host.topology) return undefined;
-  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  const topology = await host.topology();
+  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
   await resources.restore();
-  return resources.isActive ? resources : undefined;
+  return resources.isActive || devices ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -154,6 +160,7 @@ class RunningKubelet implements Kubelet {
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
+  readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
   readonly #pulled: PulledImages | undefined;
@@ -161,9 +168,10 @@ class RunningKubelet implements Kubelet {
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources, allocations, pulled } = known;
+    const { facts, version, devices, resources, allocations, pulled } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
     this.#pulled = pulled;
@@ -188,6 +196,7 @@ class RunningKubelet implements Kubelet {
         watched: () => ownNode.get(this.nodeName),
         problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
         pressures: () => this.#care.pressures,
+        devices: () => this.#devices?.capacity(),
         onReady: () => this.workers.wakeAll(),
       },
       facts,
@@ -221,6 +230,10 @@ class RunningKubelet implements Kubelet {
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
       onSeen: (seen) => this.workers.adoptUnknown(seen),
+    });
+    devices?.listen({
+      onCapacity: () => this.#reporter.reportSoon(),
+      onHealth: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     this.done = this.#run();
   }
@@ -299,7 +312,7 @@ class RunningKubelet implements Kubelet {
   }
 
   async #keepPlacement(): Promise<void> {
-    if (!this.#resources) return;
+    if (!this.#resources?.isActive) return;
     await keepPlacement({
       ...pick(this.#context),
       runtime: this.runtime,
@@ -311,8 +324,11 @@ class RunningKubelet implements Kubelet {
   }
 
   async #followPlugins(): Promise<void> {
-    const { pluginSockets: sockets } = this.host;
-    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers: {} }).run();
+    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
+    const shared = pick(this.#context);
+    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
+    const handlers = devices ? { DevicePlugin: devices } : {};
+    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
   }
 
   async #register(): Promise<void> {
@@ -334,7 +350,9 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
-    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
+    const hasPod = (uid: string) => this.workers.get(uid) !== undefined;
+    this.#allocations.retain(hasPod);
+    this.#resources?.retain(hasPod);
     await this.#lifecycle.relist().catch(() => undefined);
     await this.#removeOrphanedFolders();
   }
@@ -413,6 +431,7 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),

@@ -10,19 +10,8 @@ import { formatTime } from '../../apimachinery/time.ts';
 import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import { type ContainerKnowledge, type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { podPhase } from './pod-phase.ts';
-import { restartCondition, restartingCondition } from './restart-all.ts';
+import { restartCondition } from './restart-all.ts';
 import { type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
-
-/** Those that the kubelet writes; all others belong to somebody else. */
-export const ownConditionTypes: ReadonlySet<string> = new Set([
-  'PodReadyToStartContainers',
-  'Initialized',
-  'Ready',
-  'ContainersReady',
-  'PodScheduled',
-  restartingCondition,
-  ...resizeConditionTypes,
-]);
 
 /** Why the kubelet ends a Pod, as its status shall say; absent fields leave the status alone. */
 export interface TerminationCause {
