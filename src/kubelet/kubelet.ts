@@ -6,6 +6,7 @@
 import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
 import { messageOf, notFound } from '../apimachinery/status.ts';
+import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
@@ -64,6 +65,8 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** What holds Pods up that are to start or to end here. */
+  causes(): CauseList;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
   readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
@@ -208,6 +211,10 @@ class RunningKubelet implements Kubelet {
 
   problem(): string | undefined {
     return this.#problems()[0];
+  }
+
+  causes(): CauseList {
+    return this.#context.causes.toList();
   }
 
   get counts(): NodeCareCounts {
@@ -384,6 +391,7 @@ class RunningKubelet implements Kubelet {
       allocatable: () => this.#reporter.allocatable,
       runtimeHandler: (name) => this.#reporter.runtimeHandlers.find((handler) => handler.name === name),
       networkProblem: () => this.#reporter.networkProblem,
+      explain: (pod, notes) => this.#context.causes.replace('kubelet', subjectOf(pods, pod), notes),
       event: (pod, type, reason, message, container) => {
         const fieldPath = container === undefined ? undefined : containerPath(pod, container);
         recorder.record(
