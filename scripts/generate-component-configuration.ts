@@ -25,6 +25,7 @@ const roots = [
   'apiserver/v1.AdmissionConfiguration',
   'apiserver/v1.AuthenticationConfiguration',
   'apiserver/v1.AuthorizationConfiguration',
+  'kubeletconfig/v1.CredentialProviderConfig',
 ];
 const shortName = (type: string) => type.replace(/^.*\./, '');
 

@@ -4,6 +4,7 @@
  */
 import type { Taint } from '../api/gen/core-v1.ts';
 import type { SwapBehavior } from './containers/swap.ts';
+import type { PullVerificationPolicy } from './images/pull-verification.ts';
 import type { TopologyPolicy } from './resource-managers/topology-hints.ts';
 import type { ShutdownPhase } from './shutdown/shutdown-phases.ts';
 
@@ -77,6 +78,9 @@ export interface KubeletConfiguration {
   readonly seccompDefault: boolean;
   readonly serializeImagePulls: boolean;
   readonly maxParallelImagePulls: number;
+  /** For which images that are here a Pod must show credentials; gate KubeletEnsureSecretPulledImages. */
+  readonly imagePullCredentialsVerificationPolicy: PullVerificationPolicy;
+  readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly imageMinimumGcAgeMs: number;
   /** 0: images are not removed for their age. */
   readonly imageMaximumGcAgeMs: number;
@@ -169,6 +173,8 @@ export const defaultConfiguration: KubeletConfiguration = {
   seccompDefault: false,
   serializeImagePulls: true,
   maxParallelImagePulls: 1,
+  imagePullCredentialsVerificationPolicy: 'NeverVerifyPreloadedImages',
+  preloadedImagesVerificationAllowlist: [],
   imageMinimumGcAgeMs: 120_000,
   imageMaximumGcAgeMs: 0,
   imageGcHighThresholdPercent: 85,

@@ -417,8 +417,20 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
         /^Successfully pulled image "registry.test\/team\/app:1" in .* Image size: \d+ bytes\.$/.test(message),
       ),
     );
-    await remove('stranger', 1);
-    await remove('member', 1);
+    // The image is here now, but only for those who could have pulled it.
+    const present = { ...container, imagePullPolicy: 'IfNotPresent' as const };
+    await create('intruder', { containers: [present] });
+    await until(async () => (await status('intruder'))?.state?.waiting?.reason === 'ErrImagePull');
+    await create('lurker', { containers: [{ ...container, imagePullPolicy: 'Never' }] });
+    await until(async () => (await status('lurker'))?.state?.waiting?.reason === 'ErrImageNeverPull');
+    await create('colleague', { containers: [present], imagePullSecrets: [{ name: 'pull' }] });
+    await phase('colleague', 'Running');
+    assert.ok(
+      (await told('colleague')).includes(
+        `Container image "${present.image}" already present on machine and can be accessed by the pod`,
+      ),
+    );
+    await Promise.all(['stranger', 'member', 'intruder', 'lurker', 'colleague'].map((name) => remove(name, 1)));
   });
 
   it('keeps to its security context', async () => {

@@ -10,8 +10,13 @@ import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import type { NodeDevices } from './devices/node-devices.ts';
+import { devicePlugins, restoredDevices } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
+import type { CredentialProvider } from './images/credential-provider-settings.ts';
+import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
@@ -19,6 +24,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
+import { PluginRegistration } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
@@ -50,6 +56,10 @@ export interface KubeletOptions {
   readonly watches?: boolean | undefined;
   /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
   readonly evicts?: boolean | undefined;
+  /** Programs that give credentials for images. */
+  readonly credentialProviders?:
+    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | undefined;
 }
 
 /** A running kubelet, as its server and its tests see it. */
@@ -95,29 +105,50 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  const resources = await nodeResources(context, options);
+  const devices = await restoredDevices(context, options.host);
+  const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
-  return new RunningKubelet(context, options, { facts, version, resources, allocations });
+  const pulled = pulledImages(context, options);
+  await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
+  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
+  readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
+  readonly pulled: PulledImages | undefined;
 }
 
-/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+/** Undefined where an image that is here is for every Pod. */
+function pulledImages(
+  { clock, log }: ComponentContext,
+  { configuration: given, host }: KubeletOptions,
+): PulledImages | undefined {
+  const configuration = { ...defaultConfiguration, ...given };
+  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
+  const verification = {
+    policy: configuration.imagePullCredentialsVerificationPolicy,
+    allowlist: configuration.preloadedImagesVerificationAllowlist,
+  };
+  return new PulledImages({ state: host.state, clock, log, verification });
+}
+
+/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
 async function nodeResources(
   { log }: ComponentContext,
   { configuration: given, host }: KubeletOptions,
+  devices: NodeDevices | undefined,
 ): Promise<NodeResources | undefined> {
   const configuration = { ...defaultConfiguration, ...given };
   if (!host.topology) return undefined;
-  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  const topology = await host.topology();
+  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
   await resources.restore();
-  return resources.isActive ? resources : undefined;
+  return resources.isActive || devices ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -132,17 +163,21 @@ class RunningKubelet implements Kubelet {
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
+  readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
+  readonly #pulled: PulledImages | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources, allocations } = known;
+    const { facts, version, devices, resources, allocations, pulled } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
+    this.#pulled = pulled;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -164,6 +199,7 @@ class RunningKubelet implements Kubelet {
         watched: () => ownNode.get(this.nodeName),
         problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
         pressures: () => this.#care.pressures,
+        devices: () => this.#devices?.capacity(),
         onReady: () => this.workers.wakeAll(),
       },
       facts,
@@ -197,6 +233,10 @@ class RunningKubelet implements Kubelet {
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
       onSeen: (seen) => this.workers.adoptUnknown(seen),
+    });
+    devices?.listen({
+      onCapacity: () => this.#reporter.reportSoon(),
+      onHealth: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     this.done = this.#run();
   }
@@ -268,6 +308,7 @@ class RunningKubelet implements Kubelet {
       this.#static.run(workers),
       this.#care.run(),
       this.#keepPlacement(),
+      this.#followPlugins(),
     ];
     for (const loop of loops) {
       loop.catch((error) => {
@@ -278,7 +319,7 @@ class RunningKubelet implements Kubelet {
   }
 
   async #keepPlacement(): Promise<void> {
-    if (!this.#resources) return;
+    if (!this.#resources?.isActive) return;
     await keepPlacement({
       ...pick(this.#context),
       runtime: this.runtime,
@@ -287,6 +328,14 @@ class RunningKubelet implements Kubelet {
       hasPod: (uid) => this.workers.get(uid) !== undefined,
       isComplete: () => this.workers.sourcesReady,
     });
+  }
+
+  async #followPlugins(): Promise<void> {
+    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
+    const shared = pick(this.#context);
+    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
+    const handlers = devices ? { DevicePlugin: devices } : {};
+    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
   }
 
   async #register(): Promise<void> {
@@ -308,7 +357,9 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
-    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
+    const hasPod = (uid: string) => this.workers.get(uid) !== undefined;
+    this.#allocations.retain(hasPod);
+    this.#resources?.retain(hasPod);
     await this.#lifecycle.relist().catch(() => undefined);
     await this.#removeOrphanedFolders();
   }
@@ -339,6 +390,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
+      onImages: async (images, nowMs) => this.#pulled?.prune(images, nowMs),
       evicts: options.evicts ?? true,
       nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
       podEvent: (pod, reason, message, annotations) =>
@@ -360,6 +412,7 @@ class RunningKubelet implements Kubelet {
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
+    const { credentialProviders } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
@@ -375,6 +428,9 @@ class RunningKubelet implements Kubelet {
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
+        pulled: this.#pulled,
+        providers:
+          credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
       }),
       prober: new Prober(runtime, host.network),
       objects,
@@ -382,6 +438,7 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),

@@ -7,7 +7,7 @@ import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { reservedGroups } from './cgroups/reserved-groups.ts';
-import { Housekeeping } from './collection/housekeeping.ts';
+import { Housekeeping, type HousekeepingOptions } from './collection/housekeeping.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import { Eviction } from './eviction/eviction.ts';
 import type { PressureCondition } from './eviction/pressure.ts';
@@ -31,6 +31,7 @@ export interface NodeCareOptions {
   workers(): PodWorkers;
   /** Resolves when the API server has the newest status of the Pod. */
   statusWritten(pod: Pod): Promise<void>;
+  onImages: HousekeepingOptions['onImages'];
   /** Whether resources of the machine can run out. */
   readonly evicts: boolean;
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
@@ -57,7 +58,7 @@ export class NodeCare {
     this.#options = options;
     const { clock, configuration, host, log, nodeEvent, onStatus, runtime, signal, workers } = options;
     const shared = { clock, log, signal, configuration, host, runtime, nodeEvent };
-    this.#housekeeping = new Housekeeping({ ...shared, workers, event: nodeEvent });
+    this.#housekeeping = new Housekeeping({ ...shared, workers, event: nodeEvent, onImages: options.onImages });
     const activePods = () => workers().active();
     const end = (pod: Pod, graceSeconds: number, cause: TerminationCause) => this.#end(pod, graceSeconds, cause);
     if (options.evicts)

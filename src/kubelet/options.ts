@@ -13,6 +13,7 @@ import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
 import { thresholdsOf } from './eviction/thresholds.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
 import { flags } from './gen/flags.ts';
+import { type PullVerificationPolicy, verificationProblem } from './images/pull-verification.ts';
 import type { ShutdownPhase } from './shutdown/shutdown-phases.ts';
 
 export { flags as kubeletFlags };
@@ -38,6 +39,9 @@ export interface KubeletServerSettings {
   readonly unauthorizedCacheMs: number;
   readonly debuggingHandlers: boolean;
   readonly streamingIdleTimeoutMs: number;
+  /** `/logs/`, and queries there. */
+  readonly systemLogHandler: boolean;
+  readonly systemLogQuery: boolean;
 }
 
 export interface KubeletSettings {
@@ -58,6 +62,9 @@ export interface KubeletSettings {
   readonly clientQps: number;
   readonly clientBurst: number;
   readonly featureGates: Readonly<Record<string, boolean>>;
+  /** Empty: no programs are asked for credentials. */
+  readonly credentialProviderConfig: string;
+  readonly credentialProviderBinDirectory: string;
   readonly server: KubeletServerSettings;
 }
 
@@ -83,6 +90,8 @@ export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSet
     clientQps: source.number('kube-api-qps', 'kubeAPIQPS'),
     clientBurst: source.number('kube-api-burst', 'kubeAPIBurst'),
     featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+    credentialProviderConfig: source.text('image-credential-provider-config'),
+    credentialProviderBinDirectory: source.text('image-credential-provider-bin-dir'),
     server: serverOf(source),
   };
 }
@@ -125,6 +134,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     seccompDefault: source.flag('seccomp-default', 'seccompDefault'),
     serializeImagePulls: source.flag('serialize-image-pulls', 'serializeImagePulls'),
     maxParallelImagePulls: source.fileValue<number>('maxParallelImagePulls') ?? Number.POSITIVE_INFINITY,
+    ...pullVerification(source),
     imageMinimumGcAgeMs: source.duration('minimum-image-ttl-duration', 'imageMinimumGCAge'),
     imageMaximumGcAgeMs: source.duration(undefined, 'imageMaximumGCAge'),
     imageGcHighThresholdPercent: source.number('image-gc-high-threshold', 'imageGCHighThresholdPercent'),
@@ -256,6 +266,8 @@ function serverOf(source: SettingSource): KubeletServerSettings {
     ),
     debuggingHandlers: source.flag('enable-debugging-handlers', 'enableDebuggingHandlers'),
     streamingIdleTimeoutMs: source.duration('streaming-connection-idle-timeout', 'streamingConnectionIdleTimeout'),
+    systemLogHandler: source.fileValue<boolean>('enableSystemLogHandler') ?? true,
+    systemLogQuery: source.fileValue<boolean>('enableSystemLogQuery') ?? false,
   };
 }
 
@@ -276,6 +288,17 @@ function swapBehavior(source: SettingSource): SwapBehavior {
       `invalid configuration: memorySwap.swapBehavior "${text}" must be one of: ${swapBehaviors.map((name) => `"${name}"`).join(', ')}`,
     );
   return found;
+}
+
+function pullVerification(source: SettingSource) {
+  const policy = source.text(undefined, 'imagePullCredentialsVerificationPolicy');
+  const allowlist = source.fileValue<readonly string[]>('preloadedImagesVerificationAllowlist') ?? [];
+  const problem = verificationProblem({ policy, allowlist });
+  if (problem) throw new FlagError(problem);
+  return {
+    imagePullCredentialsVerificationPolicy: policy as PullVerificationPolicy,
+    preloadedImagesVerificationAllowlist: allowlist,
+  } satisfies Partial<KubeletConfiguration>;
 }
 
 function shutdownPriorities(source: SettingSource): readonly ShutdownPhase[] {

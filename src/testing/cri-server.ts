@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, type ServerUnaryCall, type ServerWritableStream, status } from '@grpc/grpc-js';
 import { systemClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
-import { decodeMessage, encodeMessage, type Outgoing } from '../kubelet/runtime/cri/codec.ts';
+import { decodeMessage, encodeMessage, type Outgoing } from '../kubelet/grpc/codec.ts';
 import type { CriVersion } from '../kubelet/runtime/cri/connection.ts';
 import {
   type ImageServiceMethods,
@@ -125,14 +125,15 @@ function served(
 ): Parameters<Server['addService']> {
   const definitions: Record<string, object> = {};
   const handlers: Record<string, unknown> = {};
-  for (const [method, { request, response, streams }] of Object.entries(tables[service])) {
+  const { methods, wire } = tables[service];
+  for (const [method, { request, response, streams = false }] of Object.entries(methods)) {
     definitions[method] = {
       path: `/${prefix}/${method}`,
       requestStream: false,
       responseStream: streams,
       requestSerialize: identity,
-      requestDeserialize: (bytes: Buffer) => decodeMessage(request, bytes),
-      responseSerialize: (message: object) => encodeMessage(response, message),
+      requestDeserialize: (bytes: Buffer) => decodeMessage(wire, request, bytes),
+      responseSerialize: (message: object) => encodeMessage(wire, response, message as never),
       responseDeserialize: identity,
     };
     handlers[method] = streams

@@ -1,6 +1,6 @@
 /** A simulated runtime's answers as messages of the Container Runtime Interface, for `cri-server.ts`. What it does not keep is left out. */
 
-import type { Outgoing } from '../kubelet/runtime/cri/codec.ts';
+import type { Outgoing } from '../kubelet/grpc/codec.ts';
 import type * as wire from '../kubelet/runtime/cri/gen/cri-v1.ts';
 import type {
   Container,

@@ -123,10 +123,15 @@ export async function configureApiServer(
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
-      const { encryptStore } = await import('./encryption.ts');
-      encrypted = await encryptStore(plain.store, { path, reload, boundTo }, environment);
-      const { store, isStale } = encrypted;
-      return { ...plain, store, isStale };
+      const { openEncryption } = await import('./encryption.ts');
+      encrypted = await openEncryption({ path, reload, boundTo }, environment);
+      const { over } = encrypted;
+      const within = (store: BytesStore['store']) => {
+        const inner = over(store);
+        return { store: inner, isStale: (key: string) => inner.isStale(key) };
+      };
+      const further = plain.further?.map((each) => ({ ...each, ...within(each.store) }));
+      return { ...plain, ...within(plain.store), further };
     },
     attach(server) {
       if (encrypted) server.registerHealthCheck(encrypted.healthCheck);

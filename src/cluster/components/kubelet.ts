@@ -6,12 +6,14 @@ import type { Client } from '../../client/client.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
-import { type KubeletSettings, kubeletFlags } from '../../kubelet/options.ts';
+import { type KubeletServerSettings, type KubeletSettings, kubeletFlags } from '../../kubelet/options.ts';
 import { connectRuntime, NoCommonRuntimeVersion } from '../../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
+import { systemJournal } from '../../kubelet/server/journal.ts';
 import { startKubeletServer } from '../../kubelet/server/kubelet-server.ts';
 import { viewOf } from '../../kubelet/server/kubelet-view.ts';
 import { linuxCpuNanoSeconds } from '../../kubelet/server/linux-cpu.ts';
+import type { SystemLogs } from '../../kubelet/server/system-logs.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { alwaysAllow, delegatedAuthorization } from '../../serving/delegated-authorization.ts';
@@ -22,6 +24,7 @@ import { versions } from '../versions.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { kubeletConfiguration } from './kubelet-configuration.ts';
+import { credentialProviders } from './kubelet-credential-providers.ts';
 import { connectKubelet, type KubeletConnection } from './kubelet-identity.ts';
 import { followServingFiles, readPem, servingCertificate } from './serving-certificate.ts';
 import { knownParameters } from './tls-flags.ts';
@@ -33,6 +36,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const settings = kubeletConfiguration(given);
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
   checkSwap(settings);
+  const providers = credentialProviders(settings, environment);
   if (settings.kubeconfig === '')
     throw new CommandError(
       'the kubelet was given no --kubeconfig.',
@@ -55,6 +59,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       }),
       configuration: settings.configuration,
       version: versions.kubernetes,
+      credentialProviders: providers,
     });
     await serve(running, settings, connection, environment);
   } finally {
@@ -146,7 +151,7 @@ async function serve(
     clock,
     log,
     enableDebuggingHandlers: server.debuggingHandlers,
-    systemLogDirectory: '/var/log',
+    systemLogs: systemLogsOf(server, environment),
   });
   void certificate.follow((pair) => listening.replaceCertificate(pair));
   try {
@@ -154,6 +159,11 @@ async function serve(
   } finally {
     await listening.close();
   }
+}
+
+function systemLogsOf(server: KubeletServerSettings, { clock }: ComponentEnvironment): SystemLogs | undefined {
+  if (!server.systemLogHandler) return undefined;
+  return { directory: '/var/log', ...(server.systemLogQuery ? { journal: systemJournal(clock) } : {}) };
 }
 
 /** Files of the flags, or what the cluster signs, or what the kubelet signs itself. */

@@ -339,4 +339,27 @@ export const configurationTypes: Readonly<Record<string, Readonly<Record<string,
   WebhookMatchCondition: {
     expression: {"kind":"string"},
   },
+  CredentialProviderConfig: {
+    providers: {"kind":"object","type":"CredentialProvider","list":true},
+  },
+  CredentialProvider: {
+    name: {"kind":"string"},
+    matchImages: {"kind":"string","list":true},
+    defaultCacheDuration: {"kind":"duration"},
+    apiVersion: {"kind":"string"},
+    args: {"kind":"string","list":true},
+    env: {"kind":"object","type":"ExecEnvVar","list":true},
+    tokenAttributes: {"kind":"object","type":"ServiceAccountTokenAttributes"},
+  },
+  ExecEnvVar: {
+    name: {"kind":"string"},
+    value: {"kind":"string"},
+  },
+  ServiceAccountTokenAttributes: {
+    serviceAccountTokenAudience: {"kind":"string"},
+    cacheType: {"kind":"string","values":["Token","ServiceAccount"]},
+    requireServiceAccount: {"kind":"bool"},
+    requiredServiceAccountAnnotationKeys: {"kind":"string","list":true},
+    optionalServiceAccountAnnotationKeys: {"kind":"string","list":true},
+  },
 };

@@ -21,6 +21,8 @@ export interface HousekeepingOptions {
   readonly runtime: ContainerRuntime;
   readonly host: NodeHost;
   workers(): PodWorkers;
+  /** Told of all images that are there, each time before some are removed. */
+  onImages(images: readonly Image[], nowMs: number): Promise<void>;
   /** An Event about the node. */
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
@@ -119,6 +121,7 @@ export class Housekeeping {
     const { clock, event, host, log } = this.#options;
     const nowMs = clock.now();
     const images = await this.#observeImages(nowMs);
+    await this.#options.onImages(images, nowMs);
     const old = this.#images.tooOld(images, nowMs, nowMs - this.#startedMs);
     await this.#removeImages(old, 'age');
     const { imagefs } = await host.usage();

@@ -155,6 +155,7 @@ describe('a node that runs short, on containerd', { skip: missing }, () => {
       host: kubelet.host,
       workers: () => kubelet.workers,
       event: () => {},
+      onImages: async () => {},
     });
     await housekeeping.collectContainers();
     const left = await dead();

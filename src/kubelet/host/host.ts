@@ -7,6 +7,7 @@ import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
+import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
 import type { VolumePayload } from '../volumes/payload.ts';
@@ -193,6 +194,22 @@ export interface StateFiles {
   write(name: string, text: string): Promise<void>;
 }
 
+/** Where the kubelet and programs of the node meet on sockets. */
+export interface SocketFolder {
+  readonly path: string;
+  readonly state: StateFiles;
+  /** Makes it, and removes the sockets in it, which are those of processes that ended. */
+  clear(): Promise<void>;
+}
+
+/** With folders below it: names may hold slashes. */
+export interface StateFolder extends StateFiles {
+  /** Finished files of that folder; empty when it is not there. */
+  names(folder: string): Promise<readonly string[]>;
+  /** Nothing happens when it is not there. */
+  remove(name: string): Promise<void>;
+}
+
 export interface NodeHost {
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
@@ -209,11 +226,17 @@ export interface NodeHost {
   readonly files: PodFiles;
   readonly network: NetworkProber;
   readonly logs: ContainerLogs;
-  readonly state: StateFiles;
+  readonly state: StateFolder;
   /** Absent where processors and memory cannot be chosen. */
   topology?(): Promise<MachineTopology>;
   /** Absent where shutdowns cannot be delayed. */
   readonly shutdown?: ShutdownSource | undefined;
+  /** Where plugins of the node show themselves; absent where there can be none. */
+  readonly pluginSockets?: PluginSockets | undefined;
+  /** Absent where no plugin has devices. */
+  readonly devicePlugins?: SocketFolder | undefined;
+  /** Where others ask what containers hold; absent where nobody does. */
+  readonly podResources?: SocketFolder | undefined;
   /** Absent where Pods take no disk. */
   podDiskUse?(pod: Pod): Promise<PodDiskUse>;
 }

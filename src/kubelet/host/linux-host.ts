@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import { pluginSockets } from '../plugins/plugin-sockets.ts';
 import { linuxTopology } from '../resource-managers/linux-topology.ts';
 import type { NodeHost } from './host.ts';
 import { LinuxCgroups } from './linux-cgroups.ts';
@@ -16,6 +17,7 @@ import { LinuxProber } from './linux-prober.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
 import { podDiskUse } from './pod-disk-use.ts';
 import { readPressure } from './pressure-stalls.ts';
+import { socketFolder } from './socket-folder.ts';
 import { stateFiles } from './state-files.ts';
 import { LogindShutdown } from './systemd/logind.ts';
 
@@ -50,6 +52,9 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
     logs: new LinuxLogs(clock),
     state: stateFiles(rootDirectory),
     topology: async () => linuxTopology((await machineFacts(rootDirectory)).memoryBytes),
+    pluginSockets: pluginSockets(join(rootDirectory, 'plugins_registry'), log),
+    devicePlugins: socketFolder(join(rootDirectory, 'device-plugins')),
+    podResources: socketFolder(join(rootDirectory, 'pod-resources')),
     shutdown: new LogindShutdown(clock),
     podDiskUse: (pod) =>
       podDiskUse({

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import type { ServiceError } from '@grpc/grpc-js';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
-import { grpcErrorText } from '../grpc-error.ts';
+import { grpcErrorText } from '../grpc/grpc-error.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
 const maxBodyBytes = 10 * 1024;

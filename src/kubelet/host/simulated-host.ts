@@ -96,7 +96,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
       tcp: async (host, port) => probe(`${host}:${port}`),
       grpc: async (host, port) => probe(`${host}:${port}`),
     },
-    state: { read: async () => undefined, write: async () => {} },
+    state: { read: async () => undefined, write: async () => {}, names: async () => [], remove: async () => {} },
     logs: {
       async *read(path, { tail }) {
         const entries = options.logOf?.(path) ?? [];

@@ -1,25 +1,76 @@
-/** Registry credentials from `imagePullSecrets`: which of them belong to an image. Pure. */
+/**
+ * Credentials for registries, each with where it comes from: which of them belong to an image, and in which order they are tried.
+ * Pure.
+ */
+import { createHash } from 'node:crypto';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import type { RegistryCredentials } from '../runtime/runtime.ts';
+import { repositoryOf } from './image-names.ts';
+import { matchesRegistry } from './registry-pattern.ts';
 
-interface RegistryEntry {
-  readonly username?: string;
-  readonly password?: string;
-  readonly auth?: string;
-  readonly identitytoken?: string;
-  readonly registrytoken?: string;
+/** As `.dockerconfigjson` has it for a registry. */
+export interface RegistryEntry {
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly auth?: string | undefined;
+  readonly identitytoken?: string | undefined;
+  readonly registrytoken?: string | undefined;
 }
 
-/** All that match, the most specific registry path first. */
-export function credentialsFor(image: string, secrets: readonly Secret[]): RegistryCredentials[] {
-  const matches: { readonly length: number; readonly credentials: RegistryCredentials }[] = [];
-  for (const secret of secrets) {
-    for (const [registry, entry] of entriesOf(secret)) {
-      if (matchesRegistry(registry, image))
-        matches.push({ length: registry.length, credentials: toCredentials(entry) });
-    }
+export interface Coordinates {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Whose credentials they are. */
+export type CredentialSource =
+  | ({ readonly kind: 'secret' } & Coordinates)
+  | ({ readonly kind: 'serviceAccount' } & Coordinates);
+
+export interface SourcedCredentials {
+  readonly credentials: RegistryCredentials;
+  /** Absent: every Pod of the node may use them. */
+  readonly source?: CredentialSource | undefined;
+  /** Tells whether a secret still holds the same. */
+  readonly hash: string;
+}
+
+const defaultRegistry = 'index.docker.io';
+
+/** Credentials by registry, for lookups. */
+export class Keyring {
+  readonly #byRegistry = new Map<string, SourcedCredentials[]>();
+
+  add(registry: string, entry: RegistryEntry, source?: CredentialSource): void {
+    const key = registryKey(registry);
+    const known = this.#byRegistry.get(key) ?? [];
+    const credentials = toCredentials(entry);
+    known.push({ credentials, source, hash: createHash('sha256').update(JSON.stringify(credentials)).digest('hex') });
+    this.#byRegistry.set(key, known);
   }
-  return matches.sort((a, b) => b.length - a.length).map(({ credentials }) => credentials);
+
+  /** All that fit, those of a longer path first. */
+  lookup(image: string): readonly SourcedCredentials[] {
+    const repository = repositoryOf(image);
+    const registries = [...this.#byRegistry.keys()].sort().reverse();
+    const found = registries
+      .filter((registry) => matchesRegistry(registry, repository))
+      .flatMap((registry) => this.#byRegistry.get(registry)!);
+    if (found.length > 0 || !repository.startsWith('docker.io/')) return found;
+    return this.#byRegistry.get(defaultRegistry) ?? [];
+  }
+}
+
+/** Those of a Pod's pull secrets. */
+export function keyringOf(secrets: readonly Secret[]): Keyring {
+  const keyring = new Keyring();
+  for (const secret of secrets) {
+    const { uid = '', namespace = '', name = '' } = secret.metadata;
+    for (const [registry, entry] of entriesOf(secret))
+      keyring.add(registry, entry, { kind: 'secret', uid, namespace, name });
+  }
+  return keyring;
 }
 
 function entriesOf(secret: Secret): [string, RegistryEntry][] {
@@ -52,35 +103,11 @@ function toCredentials(entry: RegistryEntry): RegistryCredentials {
   };
 }
 
-/** Host by host part with `*`, the port exactly, the path as a prefix. */
-export function matchesRegistry(registry: string, image: string): boolean {
-  const wanted = registry
-    .replace(/^https?:\/\//, '')
-    .replace(/\/v[12]\/?$/, '')
-    .replace(/\/$/, '');
-  const [wantedHost = '', ...wantedPath] = (wanted === 'index.docker.io' ? 'docker.io' : wanted).split('/');
-  const [imageHost = '', ...imagePath] = qualified(image).split('/');
-  const wantedParts = wantedHost.split('.');
-  const imageParts = imageHost.split('.');
-  if (wantedParts.length !== imageParts.length) return false;
-  if (!wantedParts.every((part, i) => matchesGlob(part, imageParts[i]!))) return false;
-  return imagePath.join('/').startsWith(wantedPath.join('/'));
-}
-
-function matchesGlob(pattern: string, text: string): boolean {
-  const escaped = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${escaped.join('.*')}$`).test(text);
-}
-
-/** With its registry: `busybox` is `docker.io/library/busybox`. */
-export function qualified(image: string): string {
-  const [first = '', ...rest] = image.split('/');
-  if (rest.length === 0) return `docker.io/library/${image}`;
-  return first.includes('.') || first.includes(':') || first === 'localhost' ? image : `docker.io/${image}`;
-}
-
-/** With the tag `latest` when it has neither tag nor digest. */
-export function withDefaultTag(image: string): string {
-  const lastPart = image.slice(image.lastIndexOf('/') + 1);
-  return lastPart.includes(':') || lastPart.includes('@') ? image : `${image}:latest`;
+/** Without scheme, and without the version that a registry's API begins with: `https://registry.test/v2/` is `registry.test`. */
+function registryKey(registry: string): string {
+  const name = registry.replace(/^https?:\/\//, '');
+  const slash = name.indexOf('/');
+  if (slash < 0) return name;
+  const path = name.slice(slash).replace(/^\/v[12](?=\/)/, '');
+  return path === '/' ? name.slice(0, slash) : name.slice(0, slash) + path;
 }

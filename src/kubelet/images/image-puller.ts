@@ -3,17 +3,27 @@
  * a failed one is not tried again before its back-off is over, and every step is told as an Event in upstream's words.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
-import { quote } from '../../apimachinery/go-text.ts';
+import { aggregate, quote } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedBackoff } from '../keyed-backoff.ts';
-import type { ContainerRuntime, Image, RegistryCredentials, SandboxConfig } from '../runtime/runtime.ts';
-import { credentialsFor, withDefaultTag } from './credentials.ts';
+import type { ContainerRuntime, Image, SandboxConfig } from '../runtime/runtime.ts';
+import type { CredentialProviders } from './credential-providers.ts';
+import { keyringOf, type SourcedCredentials } from './credentials.ts';
+import { withDefaultTag } from './image-names.ts';
+import type { PulledImages } from './pulled-images.ts';
 
 /** Why there is no image: a waiting reason of the container. */
 export class ImageError extends Error {
-  readonly reason: 'ErrImagePull' | 'ImagePullBackOff' | 'ErrImageNeverPull' | 'InvalidImageName' | 'ImageInspectError';
+  readonly reason:
+    | 'ErrImagePull'
+    | 'ImagePullBackOff'
+    | 'ErrImageNeverPull'
+    | 'InvalidImageName'
+    | 'ImageInspectError'
+    | 'RegistryUnavailable'
+    | 'SignatureValidationFailed';
   /** When trying again makes sense. */
   readonly retryAfterMs: number | undefined;
 
@@ -29,6 +39,9 @@ export interface ImagePullerOptions {
   readonly runtime: ContainerRuntime;
   readonly clock: Clock;
   readonly maxParallelPulls: number;
+  /** Absent: an image that is there is for every Pod. */
+  readonly pulled?: PulledImages | undefined;
+  readonly providers?: CredentialProviders | undefined;
 }
 
 export interface ImageRequest {
@@ -44,6 +57,15 @@ export interface PresentImage {
   /** By which containers are made from it. */
   readonly ref: string;
   readonly image: Image;
+}
+
+interface PullRequest extends ImageRequest {
+  readonly credentials: readonly SourcedCredentials[];
+}
+
+interface UsedCredentials {
+  /** By which the registry gave the image; undefined: by none. */
+  readonly used: SourcedCredentials | undefined;
 }
 
 const validReference = /^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$/;
@@ -69,21 +91,26 @@ export class ImagePuller {
     }
     const image = withDefaultTag(requested);
     const policy = container.imagePullPolicy ?? (image.endsWith(':latest') ? 'Always' : 'IfNotPresent');
-    const present = await this.#inspect(image, request);
-    if (present && policy !== 'Always') {
-      event(
-        'Normal',
-        'Pulled',
-        `Container image ${quote(requested)} already present on machine and can be accessed by the pod`,
-      );
+    // Looked up once, and no earlier than they are needed.
+    let looking: Promise<readonly SourcedCredentials[]> | undefined;
+    const credentials = () => {
+      looking ??= this.#credentials(image, request);
+      return looking;
+    };
+    const present = policy === 'Always' ? undefined : await this.#inspect(image, request);
+    const { pulled } = this.#options;
+    if (present && !(await pulled?.mustPull(requested, present.id, credentials))) {
+      const forWhom = pulled ? ' and can be accessed by the pod' : '';
+      event('Normal', 'Pulled', `Container image ${quote(requested)} already present on machine${forWhom}`);
       return { ref: present.id, image: present };
     }
+    // Whether it is there is nobody's business who may not have it.
     if (policy === 'Never') {
       const message = `Container image ${quote(requested)} is not present with pull policy of Never`;
       event('Warning', 'ErrImageNeverPull', message);
       throw new ImageError('ErrImageNeverPull', message);
     }
-    return this.#pull(image, requested, request);
+    return this.#recordedPull(image, requested, { ...request, credentials: await credentials() });
   }
 
   forget(podUid: string): void {
@@ -102,8 +129,35 @@ export class ImagePuller {
     }
   }
 
+  /** Those of the Pod's secrets first, then those of the node's programs. */
+  async #credentials(image: string, { pod, secrets }: ImageRequest): Promise<readonly SourcedCredentials[]> {
+    const { providers } = this.#options;
+    return [...keyringOf(secrets).lookup(image), ...((await providers?.lookup(image, pod)) ?? [])];
+  }
+
+  async #recordedPull(image: string, requested: string, request: PullRequest): Promise<PresentImage> {
+    const { pulled } = this.#options;
+    try {
+      await pulled?.begin(requested);
+    } catch (error) {
+      const problem = `failed to record image pull intent: ${messageOf(error)}`;
+      throw new ImageError(
+        'ErrImagePull',
+        `Failed to record image pull intent for container image ${quote(requested)}: ${problem}`,
+      );
+    }
+    try {
+      const { used, ...present } = await this.#pull(image, requested, request);
+      await pulled?.succeed(requested, present.image.id, used);
+      return present;
+    } catch (error) {
+      await pulled?.end(requested);
+      throw error;
+    }
+  }
+
   /** Messages name the image as the Pod does. */
-  async #pull(image: string, requested: string, request: ImageRequest): Promise<PresentImage> {
+  async #pull(image: string, requested: string, request: PullRequest): Promise<PresentImage & UsedCredentials> {
     const { clock } = this.#options;
     const { event, pod, signal } = request;
     const key = `${pod.metadata.uid}_${image}`;
@@ -119,7 +173,7 @@ export class ImagePuller {
     await this.#turn();
     const startedAtMs = clock.monotonic();
     try {
-      const ref = await this.#pullWithCredentials(image, request);
+      const { ref, used } = await this.#pullWithCredentials(image, request);
       const present = await this.#inspect(image, request);
       if (!present) throw new Error(`image ${quote(requested)} is not there after pulling it`);
       const now = clock.monotonic();
@@ -129,32 +183,36 @@ export class ImagePuller {
         'Pulled',
         `Successfully pulled image ${quote(requested)} in ${took}. Image size: ${present.sizeBytes} bytes.`,
       );
-      return { ref: ref || present.id, image: present };
+      return { ref: ref || present.id, image: present, used };
     } catch (error) {
       signal.throwIfAborted();
       event('Warning', 'Failed', `Failed to pull image ${quote(requested)}: ${messageOf(error)}`);
       this.#backoff.next(key, clock.now());
-      this.#lastError.set(key, `ErrImagePull: ${messageOf(error)}`);
-      throw new ImageError('ErrImagePull', messageOf(error), this.#backoff.remainingSinceUpdate(key, clock.now()));
+      const { reason, message } = pullFailure(requested, messageOf(error));
+      this.#lastError.set(key, `${reason}: ${message}`);
+      throw new ImageError(reason, message, this.#backoff.remainingSinceUpdate(key, clock.now()));
     } finally {
       this.#done();
     }
   }
 
   /** With each matching set of credentials until one works; without any when none matches. */
-  async #pullWithCredentials(image: string, { secrets, sandbox, signal }: ImageRequest): Promise<string> {
-    const all: (RegistryCredentials | undefined)[] = credentialsFor(image, secrets);
-    if (all.length === 0) all.push(undefined);
+  async #pullWithCredentials(
+    image: string,
+    { credentials, sandbox, signal }: PullRequest,
+  ): Promise<UsedCredentials & { readonly ref: string }> {
+    const all: readonly (SourcedCredentials | undefined)[] = credentials.length > 0 ? credentials : [undefined];
     const errors: unknown[] = [];
-    for (const credentials of all) {
+    for (const used of all) {
       try {
-        return await this.#options.runtime.pullImage({ image }, { credentials, sandbox, signal });
+        const options = { credentials: used?.credentials, sandbox, signal };
+        return { ref: await this.#options.runtime.pullImage({ image }, options), used };
       } catch (error) {
         signal.throwIfAborted();
         errors.push(error);
       }
     }
-    throw errors.at(-1);
+    throw errors.length === 1 ? errors[0] : new Error(aggregate(errors.map(messageOf)));
   }
 
   async #turn(): Promise<void> {
@@ -167,6 +225,22 @@ export class ImagePuller {
     this.#running--;
     this.#waiting.shift()?.();
   }
+}
+
+/** Runtimes begin their message with the kind of failure, where there is a name for it. */
+const failureKinds = [
+  { reason: 'RegistryUnavailable', because: 'the registry is unavailable' },
+  { reason: 'SignatureValidationFailed', because: 'the signature validation failed' },
+] as const;
+
+function pullFailure(
+  image: string,
+  message: string,
+): { readonly reason: ImageError['reason']; readonly message: string } {
+  const kind = failureKinds.find(({ reason }) => message.startsWith(reason));
+  if (!kind) return { reason: 'ErrImagePull', message };
+  const { reason, because } = kind;
+  return { reason, message: `image pull failed for ${image} because ${because}${message.slice(reason.length)}` };
 }
 
 const roundMs = (ms: number) => Math.round(ms);

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import { KeyedBackoff } from '../keyed-backoff.ts';
-import { credentialsFor, matchesRegistry, qualified, withDefaultTag } from './credentials.ts';
+import { keyringOf } from './credentials.ts';
 import { pauseBinaries } from './gen/pause-binary.ts';
+import { qualified, repositoryOf, withDefaultTag, withoutTag } from './image-names.ts';
 import { pauseImageArchive } from './pause-image.ts';
+import { matchesRegistry, patternProblem } from './registry-pattern.ts';
 
 it('names images in full', () => {
   assert.deepEqual(['busybox', 'team/app', 'host:5000/app', 'localhost/app', 'a.b/c'].map(qualified), [
@@ -21,20 +23,39 @@ it('names images in full', () => {
     'host:5000/a:latest',
     'a@sha256:0',
   ]);
+  assert.deepEqual(['a', 'a:1', 'host:5000/a', 'host:5000/a:1@sha256:0'].map(withoutTag), [
+    'a',
+    'a',
+    'host:5000/a',
+    'host:5000/a',
+  ]);
+  assert.equal(repositoryOf('busybox:1'), 'docker.io/library/busybox');
 });
 
-it('matches registries by host parts and path', () => {
+it('matches registries by host parts, port and path', () => {
   const cases = [
-    ['registry.test', 'registry.test/app:1', true],
-    ['https://registry.test/v2/', 'registry.test/app:1', true],
+    ['registry.test', 'registry.test/app', true],
+    ['registry.test', 'registry.test:5000/app', false],
+    ['registry.test:5000', 'registry.test:5000/app', true],
     ['*.registry.test', 'a.registry.test/app', true],
     ['*.registry.test', 'registry.test/app', false],
+    ['*.*.registry.test', 'a.b.registry.test/app', true],
+    ['app-?[0-9].registry.*', 'app-x7.registry.test/a', true],
+    ['app-[^0-9].registry.test', 'app-7.registry.test/a', false],
+    ['[a.registry.test', 'a.registry.test/a', false],
     ['registry.test/team', 'registry.test/other/app', false],
-    ['https://index.docker.io/v1/', 'busybox', true],
+    ['registry.test/team', 'registry.test/team-b/app', true],
     ['registry.test', 'registry.test.evil/app', false],
   ] as const;
-  for (const [registry, image, expected] of cases)
-    assert.equal(matchesRegistry(registry, image), expected, `${registry} ${image}`);
+  for (const [pattern, image, expected] of cases)
+    assert.equal(matchesRegistry(pattern, image), expected, `${pattern} ${image}`);
+  assert.equal(patternProblem('*.registry.test:5000/[a-z]'), undefined);
+  assert.match(patternProblem('registry.test:port') ?? '', /^parse "https:\/\/registry.test:port": /);
+});
+
+it('matches a hostile pattern as quickly as any other', () => {
+  const image = `${'a'.repeat(20_000)}/app`;
+  assert.equal(matchesRegistry(`${'*a'.repeat(200)}*b`, image), false);
 });
 
 it('takes credentials from both kinds of secret, the most specific first', () => {
@@ -46,20 +67,35 @@ it('takes credentials from both kinds of secret, the most specific first', () =>
       data: { '.dockerconfigjson': encode({ auths: { 'r.test': { auth: Buffer.from('a:b:c').toString('base64') } } }) },
     },
     {
-      metadata: {},
+      metadata: { uid: 'u2', namespace: 'default', name: 'second' },
       type: 'kubernetes.io/dockercfg',
       data: { '.dockercfg': encode({ 'r.test/team': { username: 'u', password: 'p' } }) },
     },
     { metadata: {}, type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'nonsense' } },
   ];
+  const lookup = (image: string) => keyringOf(secrets).lookup(image);
   assert.deepEqual(
-    credentialsFor('r.test/team/app', secrets).map(({ username, password }) => [username, password]),
+    lookup('r.test/team/app:1').map(({ credentials: { username, password } }) => [username, password]),
     [
       ['u', 'p'],
       ['a', 'b:c'],
     ],
   );
-  assert.deepEqual(credentialsFor('other.test/app', secrets), []);
+  assert.deepEqual(lookup('other.test/app'), []);
+  const [first] = lookup('r.test/team/app');
+  assert.deepEqual(first?.source, { kind: 'secret', uid: 'u2', namespace: 'default', name: 'second' });
+});
+
+it('knows the default registry by its old name, and registries by the address of their API', () => {
+  const auth = (registry: string) => ({ auths: { [registry]: { username: 'u', password: 'p' } } });
+  const finds = (registry: string, image: string) => {
+    const data = { '.dockerconfigjson': Buffer.from(JSON.stringify(auth(registry))).toString('base64') };
+    return keyringOf([{ metadata: {}, type: 'kubernetes.io/dockerconfigjson', data }]).lookup(image).length === 1;
+  };
+  assert.ok(finds('https://index.docker.io/v1/', 'busybox'));
+  assert.ok(finds('docker.io', 'team/app'));
+  assert.ok(finds('https://registry.test/v2/', 'registry.test/app:1'));
+  assert.ok(!finds('https://index.docker.io/v1/', 'registry.test/app'));
 });
 
 it('carries a pause image of both architectures in a few kilobytes', () => {

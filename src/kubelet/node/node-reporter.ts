@@ -12,6 +12,7 @@ import { jitter, type Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { DeviceCapacity } from '../devices/node-devices.ts';
 import type { PressureCondition } from '../eviction/pressure.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import { sameJson } from '../pods/status-writer.ts';
@@ -45,6 +46,8 @@ export interface NodeReporterOptions {
   problems(): readonly string[];
   /** What the node suffers from now. */
   pressures(): ReadonlySet<PressureCondition>;
+  /** What plugins have; undefined where none can have anything. */
+  devices?(): DeviceCapacity | undefined;
   /** The node became ready, or its network did. */
   onReady(): void;
 }
@@ -181,6 +184,7 @@ export class NodeReporter {
       kubeletVersion,
       problems: [...this.#runtimeProblems(), ...this.#options.problems()],
       pressures: this.#options.pressures(),
+      devices: this.#options.devices?.(),
       before,
       nowMs: clock.now(),
     });

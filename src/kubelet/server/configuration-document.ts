@@ -54,6 +54,8 @@ export function configurationDocument(settings: KubeletConfiguration): Readonly<
     seccompDefault: settings.seccompDefault,
     serializeImagePulls: settings.serializeImagePulls,
     maxParallelImagePulls: settings.maxParallelImagePulls,
+    imagePullCredentialsVerificationPolicy: settings.imagePullCredentialsVerificationPolicy,
+    preloadedImagesVerificationAllowlist: settings.preloadedImagesVerificationAllowlist,
     imageMinimumGCAge: formatDuration(settings.imageMinimumGcAgeMs),
     imageMaximumGCAge: formatDuration(settings.imageMaximumGcAgeMs),
     imageGCHighThresholdPercent: settings.imageGcHighThresholdPercent,

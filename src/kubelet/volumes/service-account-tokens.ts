@@ -23,6 +23,8 @@ export interface TokenWish {
   /** Empty: the API server's own. */
   readonly audience: string;
   readonly expirationSeconds: number;
+  /** The account must still be this one; absent: any of its name. */
+  readonly accountUid?: string | undefined;
 }
 
 export interface ServiceAccountToken {
@@ -45,7 +47,7 @@ export class ServiceAccountTokens {
 
   async token(pod: Pod, wish: TokenWish): Promise<ServiceAccountToken> {
     const { clock, log } = this.#options;
-    const key = `${pod.metadata.uid}/${wish.audience}/${wish.expirationSeconds}`;
+    const key = `${pod.metadata.uid}/${wish.audience}/${wish.expirationSeconds}/${wish.accountUid ?? ''}`;
     const held = this.#tokens.get(key);
     if (held && clock.now() < held.renewAtMs) return held;
     try {
@@ -72,9 +74,10 @@ export class ServiceAccountTokens {
   async #request(pod: Pod, wish: TokenWish): Promise<ServiceAccountToken> {
     const { client, clock, random, signal } = this.#options;
     const { namespace, name, uid } = pod.metadata;
-    const body: Omit<TokenRequest, 'metadata'> = {
+    const body: TokenRequest = {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
+      metadata: wish.accountUid === undefined ? {} : { uid: wish.accountUid },
       spec: {
         audiences: wish.audience ? [wish.audience] : [],
         expirationSeconds: wish.expirationSeconds,

@@ -5,9 +5,10 @@ import { describe, it } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
 import { containerdMissing, startContainerd } from '../../../testing/containerd.ts';
 import { busyboxImageArchive } from '../../../testing/oci-image.ts';
+import { decodeMessage, encodeMessage } from '../../grpc/codec.ts';
 import { runtimeContract } from '../runtime.contract.ts';
-import { decodeMessage, encodeMessage } from './codec.ts';
 import { connectRuntime } from './cri-runtime.ts';
+import { wire } from './gen/cri-v1.ts';
 
 const image = 'contract.test/shell:1';
 const missing = containerdMissing();
@@ -47,7 +48,11 @@ describe('messages', () => {
         },
       },
     };
-    const got = decodeMessage('CreateContainerRequest', encodeMessage('CreateContainerRequest', sent)).config;
+    const got = decodeMessage(
+      wire,
+      'CreateContainerRequest',
+      encodeMessage(wire, 'CreateContainerRequest', sent),
+    ).config;
     assert.deepEqual(got?.metadata, { name: 'a', attempt: 2 });
     assert.equal(Buffer.from(got?.envs[0]?.value ?? []).toString(), 'ü');
     assert.equal(got?.linux?.resources?.cpuQuota, -1n);
@@ -59,9 +64,9 @@ describe('messages', () => {
 
   it('may hold fields that are not known', () => {
     const bytes = Buffer.concat([
-      encodeMessage('VersionResponse', { runtimeName: 'x' }),
+      encodeMessage(wire, 'VersionResponse', { runtimeName: 'x' }),
       Buffer.from([0xf8, 0x07, 0x01]),
     ]);
-    assert.equal(decodeMessage('VersionResponse', bytes).runtimeName, 'x');
+    assert.equal(decodeMessage(wire, 'VersionResponse', bytes).runtimeName, 'x');
   });
 });

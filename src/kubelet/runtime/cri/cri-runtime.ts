@@ -297,9 +297,15 @@ class CriRuntime implements ContainerRuntime {
       auth: options.credentials,
       sandboxConfig: options.sandbox && to.sandboxConfig(options.sandbox),
     };
-    // A pull takes what it takes; the runtime has a limit for pulls that make no progress.
-    return (await this.#images.unary('ImageService', 'PullImage', request, { signal: options.signal, timeoutMs: 0 }))
-      .imageRef;
+    try {
+      // A pull takes what it takes; the runtime has a limit for pulls that make no progress.
+      const settings = { signal: options.signal, timeoutMs: 0 };
+      return (await this.#images.unary('ImageService', 'PullImage', request, settings)).imageRef;
+    } catch (error) {
+      // Why a pull failed is for people to read: the code says nothing then.
+      if (!(error instanceof RuntimeError) || error.code !== 'unknown') throw error;
+      throw new RuntimeError('unknown', error.message.replace(/^rpc error: code = Unknown desc = /, ''));
+    }
   }
 
   async removeImage(image: ImageSpec, options?: CallOptions) {

@@ -1,4 +1,6 @@
 /** From the kubelet's own types to the messages of the Container Runtime Interface. Pure. */
+
+import type { Outgoing } from '../../grpc/codec.ts';
 import type {
   ContainerConfig,
   ContainerFilter,
@@ -11,7 +13,6 @@ import type {
   SandboxConfig,
   SandboxFilter,
 } from '../runtime.ts';
-import type { Outgoing } from './codec.ts';
 import type * as wire from './gen/cri-v1.ts';
 
 const namespaceModes: Record<NamespaceMode, wire.NamespaceMode> = {
@@ -120,6 +121,7 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
     envs: config.environment.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
     mounts: config.mounts.map(mount),
     devices: config.devices,
+    CDIDevices: config.cdiDevices?.map((name) => ({ name })),
     labels: config.labels,
     annotations: config.annotations,
     logPath: config.logPath,

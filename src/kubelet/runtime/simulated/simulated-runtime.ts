@@ -5,7 +5,7 @@
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
-import { withDefaultTag } from '../../images/credentials.ts';
+import { withDefaultTag } from '../../images/image-names.ts';
 import type {
   CallOptions,
   Container,

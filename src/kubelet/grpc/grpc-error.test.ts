@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js';
-import { systemClock } from '../base/clock.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { LinuxProber } from '../host/linux-prober.ts';
+import { CriConnection } from '../runtime/cri/connection.ts';
 import { grpcErrorText } from './grpc-error.ts';
-import { LinuxProber } from './host/linux-prober.ts';
-import { CriConnection } from './runtime/cri/connection.ts';
 
 test('a failure has the code´s name and the server´s words', () => {
   const error = { code: 5, details: 'no such container', message: '5 NOT_FOUND: no such container' };
