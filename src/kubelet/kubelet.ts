@@ -2,6 +2,8 @@
  * The kubelet: makes its machine a Node, runs the Pods that are bound to it and tells the API server how they fare. It knows the
  * cluster only through its client, and the machine only through a `ContainerRuntime` and a `NodeHost`; what runs keeps running
  * while the API server is away, and when the kubelet itself ends.
+ *
+ * Length: this is where the kubelet's parts are joined, and each has a few lines here that say what it gets.
  */
 import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
