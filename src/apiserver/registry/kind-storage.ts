@@ -3,8 +3,7 @@
  * is seen by every read that begins after it.
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { shareEqualParts } from '../../apimachinery/shared-parts.ts';
-import { deepFreeze } from '../../base/deep-freeze.ts';
+import { deepFreeze, shareEqualParts } from '../../base/deep-freeze.ts';
 import type { StoredKind } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
