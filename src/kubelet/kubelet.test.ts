@@ -295,7 +295,7 @@ describe('a Pod', () => {
   });
 
   it('waits for an image that cannot be pulled', async () => {
-    const { run, clock, pod, eventsOf } = await setUp();
+    const { run, clock, kubelet, pod, eventsOf } = await setUp();
     const first = await run(testPod('bad', node, { containers: [{ name: 'main', image: 'does-not-exist:1' }] }));
     assert.equal(statusOf(first, 'main')?.state?.waiting?.reason, 'ErrImagePull');
     assert.equal(first.status?.phase, 'Pending');
@@ -305,6 +305,12 @@ describe('a Pod', () => {
     assert.ok(told.includes('Failed'));
     await clock.advance(5000);
     assert.match(statusOf(await pod('bad'), 'main')?.state?.waiting?.reason ?? '', /ErrImagePull|ImagePullBackOff/);
+    const [cause] = kubelet.causes().items;
+    assert.deepEqual(
+      [cause?.by, cause?.about.name, cause?.message],
+      ['kubelet', 'bad', 'container main could not be started and is tried again'],
+    );
+    assert.ok(Date.parse(cause?.until ?? '') > clock.now(), 'and when');
   });
 
   it('waits for a ConfigMap, and starts when it is there', async () => {
@@ -335,14 +341,19 @@ describe('a Pod', () => {
   });
 
   it('ends within its grace period when it is deleted, and the object goes away', async () => {
-    const { run, client, clock, pod } = await setUp();
+    const { run, client, clock, kubelet, pod } = await setUp();
     const annotations = { 'simulation.coracle.io/stop-seconds': '5' };
     await run(testPod('web', node, { containers: [forever] }, { annotations }));
     await client.delete(pods, { namespace: 'default', name: 'web' });
     await clock.advance(4000);
     assert.ok(statusOf(await pod('web'), 'main')?.state?.running, 'still ending');
+    assert.deepEqual(
+      kubelet.causes().items.map(({ message }) => message),
+      ['main still runs and is killed when the grace period is over'],
+    );
     await clock.advance(1500);
     assert.equal(await pod('web'), undefined);
+    assert.deepEqual(kubelet.causes().items, []);
   });
 
   it('is killed when its grace period is over', async () => {

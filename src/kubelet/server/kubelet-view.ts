@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { CauseList } from '../../reconcile/causes.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
 import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
@@ -28,6 +29,8 @@ export interface KubeletView {
   podPressure?(namespace: string, name: string): Promise<PressureStalls | undefined>;
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** What holds Pods up that are to start or to end here. */
+  causes?(): CauseList;
   /** What the kubelet did for its node. */
   counts?(): NodeCareCounts;
   /** Of those certificates that the kubelet renews itself. */
@@ -76,6 +79,7 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }
       return pod && kubelet.host.cgroups.pressure(pod);
     },
     cpuNanoSeconds,
+    causes: () => kubelet.causes(),
     counts: () => kubelet.counts,
     certificates,
     problem: () => kubelet.problem(),
