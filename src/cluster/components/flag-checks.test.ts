@@ -33,6 +33,7 @@ for (const [word, message] of [
   ['--goaway-chance=0.5', '--goaway-chance can not be less than 0 or greater than 0.02'],
   ['--runtime-config=foo/v1=true,apps/v1=true', 'unknown api groups foo/v1'],
   ['--runtime-config=v1=true', 'runtime-config invalid key v1'],
+  ['--enable-admission-plugins=NodeRestriction,Foo', 'enable-admission-plugins plugin "Foo" is unknown'],
   ['--runtime-config=api/all=false', 'invalid runtime-config with only api/all=false'],
 ] as const)
   test(`an API server does not start with ${word}`, () => {

@@ -4,6 +4,7 @@
  */
 import { parseCidr } from '../../apimachinery/addresses.ts';
 import { aggregate } from '../../apimachinery/go-text.ts';
+import { admissionProblems } from '../../apiserver/admission/admission-plugins.ts';
 import { unknownGroupVersions } from '../../apiserver/resources.ts';
 import { FlagError } from '../../serving/flags.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -59,6 +60,7 @@ export function refuseApiServerPolicy(given: GivenFlags): void {
     .filter(([, value]) => value < 0)
     .map(([name]) => `--${name} can not be negative value`);
   if (goaway < 0 || goaway > mostGoaway) problems.push('--goaway-chance can not be less than 0 or greater than 0.02');
+  problems.push(...admissionProblems(given.list('enable-admission-plugins'), given.list('disable-admission-plugins')));
   refuseProblems([...problems, ...runtimeConfigProblems(given.map('runtime-config'))]);
 }
 
