@@ -89,11 +89,7 @@ function tolerates({ key, operator, value, effect }: DeviceToleration, taint: Tr
 }
 
 /** Keys of the claims that a Pod refers to, as far as they are made, and whether each must be its own. */
-export function claimsUsed({
-  metadata,
-  spec,
-  status,
-}: Pod): readonly { readonly key: string; readonly own: boolean }[] {
+function claimsUsed({ metadata, spec, status }: Pod): readonly { readonly key: string; readonly own: boolean }[] {
   return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName, resourceClaimTemplateName }) => {
     const made = status?.resourceClaimStatuses?.find((entry) => entry.name === name)?.resourceClaimName;
     const claim = resourceClaimName ?? (resourceClaimTemplateName ? made : undefined);
