@@ -34,6 +34,11 @@ const interfaces = [
     facts: 'node-plugins/plugin-registration-v1.json',
     target: 'src/kubelet/plugins/gen/plugin-registration-v1.ts',
   },
+  {
+    title: 'The Container Storage Interface v1, as a node speaks it',
+    facts: 'node-plugins/csi-v1.json',
+    target: 'src/kubelet/csi/gen/csi-v1.ts',
+  },
 ];
 
 const isWindows = (name: string) => name.includes('Windows') || name === 'windows';

@@ -5,6 +5,7 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeCsi } from '../csi/node-csi.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
@@ -37,6 +38,8 @@ export interface PodServices {
   readonly allocations: Allocations;
   /** Who has processors and memory for itself; absent: nobody has. */
   readonly resources?: NodeResources | undefined;
+  /** Absent where there can be no CSI drivers. */
+  readonly csi?: NodeCsi | undefined;
   /** Of the groups above Pods, by the Pods that there are now. */
   nodeCgroups(): NodeCgroupLimits;
   /** All Services known; empty until they are. */
