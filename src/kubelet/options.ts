@@ -39,6 +39,9 @@ export interface KubeletServerSettings {
   readonly unauthorizedCacheMs: number;
   readonly debuggingHandlers: boolean;
   readonly streamingIdleTimeoutMs: number;
+  /** `/logs/`, and queries there. */
+  readonly systemLogHandler: boolean;
+  readonly systemLogQuery: boolean;
 }
 
 export interface KubeletSettings {
@@ -263,6 +266,8 @@ function serverOf(source: SettingSource): KubeletServerSettings {
     ),
     debuggingHandlers: source.flag('enable-debugging-handlers', 'enableDebuggingHandlers'),
     streamingIdleTimeoutMs: source.duration('streaming-connection-idle-timeout', 'streamingConnectionIdleTimeout'),
+    systemLogHandler: source.fileValue<boolean>('enableSystemLogHandler') ?? true,
+    systemLogQuery: source.fileValue<boolean>('enableSystemLogQuery') ?? false,
   };
 }
 

@@ -21,6 +21,7 @@ import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
 import { type KubeletServer, startKubeletServer } from '../../kubelet/server/kubelet-server.ts';
 import type { KubeletView } from '../../kubelet/server/kubelet-view.ts';
 import { testView } from '../../kubelet/server/node.fixture.ts';
+import type { SystemLogs } from '../../kubelet/server/system-logs.ts';
 import type { CertifiedKey } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
@@ -45,6 +46,10 @@ export interface TestClusterOptions {
   /** The node's own words; e.g. that its kubelet knows the newest protocols. */
   readonly declaredFeatures?: readonly string[];
   readonly proxy?: Partial<NodeProxyOptions>;
+  /** Those by which the kubelet is known beside loopback. */
+  readonly nodeAddresses?: readonly string[];
+  /** Of the node itself. */
+  readonly systemLogs?: SystemLogs;
   /** Called with the signal of each log that is read. */
   readonly onLog?: (signal: AbortSignal) => void;
 }
@@ -82,7 +87,7 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
   };
   const kubelet = await startKubeletServer(watched, {
     listen: { host: '127.0.0.1', port: 0 },
-    tls: pair(pki.kubeletServer(nodeName, ['127.0.0.1'])),
+    tls: pair(pki.kubeletServer(nodeName, ['127.0.0.1', ...(options.nodeAddresses ?? [])])),
     authenticate: delegatedAuthentication({
       clock: systemClock,
       clientAuthorities: () => pki.authority.certificatePem,
@@ -91,6 +96,7 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
     authorize: delegatedAuthorization({ client: nodeClient, clock: systemClock }),
     clock: systemClock,
     log: silentLog,
+    systemLogs: options.systemLogs,
   });
   const credentials = pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', ['system:masters']);
   const handlers = nodeProxyHandlers({

@@ -11,6 +11,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { nodes, type Pod, services } from '../../api/gen/core-v1.ts';
 import { endpointSlices } from '../../api/gen/discovery-v1.ts';
 import { systemClock } from '../../base/clock.ts';
+import { systemJournal } from '../../kubelet/server/journal.ts';
 import { runningPod, testKeys } from '../../kubelet/server/node.fixture.ts';
 import { processRuntime } from '../../kubelet/server/process-runtime.fixture.ts';
 import { type Dial, tcpDial } from '../../serving/dial.ts';
@@ -48,6 +49,8 @@ before(async () => {
     pods,
     onLog: (signal) => logSignals.push(signal),
     proxy: { dial, authorizer: () => deniesCreate },
+    nodeAddresses: ['10.9.0.1'],
+    systemLogs: { directory, journal: systemJournal(systemClock, '/nowhere/journalctl') },
   });
   backend = createServer(serveBackend);
   const upgrades = new WebSocketServer({ server: backend });
@@ -371,26 +374,42 @@ describe('proxy', () => {
     assert.equal(messageIn(await call(cluster, path('front:grpc'))), 'no endpoints available for service "front:grpc"');
   });
 
+  /** A Node whose kubelet is reached at that address. */
+  const statusOf = (address: string) => ({
+    addresses: [{ type: 'InternalIP', address }],
+    daemonEndpoints: { kubeletEndpoint: { Port: cluster.kubelet.address.port } },
+  });
+
+  for (const [version, kubectl] of kubectls()) {
+    it(`${version}: gives kubectl logs of the node itself, and what is wrong with a query for them`, async () => {
+      await writeFile(join(directory, 'agent.log'), 'from the node\n');
+      const { admin } = cluster.controlPlane;
+      const name = `logging-${version}`;
+      const made = await admin.create(nodes, { metadata: { name }, spec: {}, status: {} });
+      await admin.updateStatus(nodes, { ...made, status: statusOf('10.9.0.1') });
+      const logs = (rest: string) =>
+        run(kubectl, ['--kubeconfig', cluster.kubeconfig, 'get', '--raw', `/api/v1/nodes/${name}/proxy/logs/${rest}`]);
+      for (const rest of ['agent.log', '?query=agent', '?query=/agent.log'])
+        assert.deepEqual(await logs(rest), { code: 0, stdout: 'from the node\n', stderr: '' }, rest);
+      const { code, stderr } = await logs('?query=agent&boot=1');
+      assert.equal(code, 1);
+      assert.match(stderr, /boot: Invalid value: 1: must be less than 1/);
+    });
+  }
+
   it('reaches the kubelet of a node with the API server´s certificate', async () => {
     const { admin } = cluster.controlPlane;
-    const { address } = cluster.kubelet;
     const made = await admin.create(nodes, { metadata: { name: 'named' }, spec: {}, status: {} });
-    await admin.updateStatus(nodes, {
-      ...made,
-      status: {
-        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
-        daemonEndpoints: { kubeletEndpoint: { Port: address.port } },
-      },
-    });
+    await admin.updateStatus(nodes, { ...made, status: statusOf('127.0.0.1') });
     assert.equal(messageIn(await call(cluster, '/api/v1/nodes/named/proxy/healthz')), 'address not allowed');
     await admin.updateStatus(nodes, {
       ...(await admin.get(nodes, { name: 'named' })),
-      status: {
-        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
-        daemonEndpoints: { kubeletEndpoint: { Port: address.port } },
-      },
+      status: statusOf('10.0.0.1'),
     });
     const untrusted = await call(cluster, '/api/v1/nodes/named/proxy/healthz');
-    assert.match(messageIn(untrusted), /x509: certificate is valid for node-a, 127\.0\.0\.1, not 10\.0\.0\.1$/);
+    assert.match(
+      messageIn(untrusted),
+      /x509: certificate is valid for node-a, 127\.0\.0\.1, 10\.9\.0\.1, not 10\.0\.0\.1$/,
+    );
   });
 });

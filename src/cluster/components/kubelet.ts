@@ -6,12 +6,14 @@ import type { Client } from '../../client/client.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
-import { type KubeletSettings, kubeletFlags } from '../../kubelet/options.ts';
+import { type KubeletServerSettings, type KubeletSettings, kubeletFlags } from '../../kubelet/options.ts';
 import { connectRuntime, NoCommonRuntimeVersion } from '../../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
+import { systemJournal } from '../../kubelet/server/journal.ts';
 import { startKubeletServer } from '../../kubelet/server/kubelet-server.ts';
 import { viewOf } from '../../kubelet/server/kubelet-view.ts';
 import { linuxCpuNanoSeconds } from '../../kubelet/server/linux-cpu.ts';
+import type { SystemLogs } from '../../kubelet/server/system-logs.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { alwaysAllow, delegatedAuthorization } from '../../serving/delegated-authorization.ts';
@@ -149,7 +151,7 @@ async function serve(
     clock,
     log,
     enableDebuggingHandlers: server.debuggingHandlers,
-    systemLogDirectory: '/var/log',
+    systemLogs: systemLogsOf(server, environment),
   });
   void certificate.follow((pair) => listening.replaceCertificate(pair));
   try {
@@ -157,6 +159,11 @@ async function serve(
   } finally {
     await listening.close();
   }
+}
+
+function systemLogsOf(server: KubeletServerSettings, { clock }: ComponentEnvironment): SystemLogs | undefined {
+  if (!server.systemLogHandler) return undefined;
+  return { directory: '/var/log', ...(server.systemLogQuery ? { journal: systemJournal(clock) } : {}) };
 }
 
 /** Files of the flags, or what the cluster signs, or what the kubelet signs itself. */

@@ -52,7 +52,7 @@ export async function runNodeKubelet(
       authorize: delegatedAuthorization({ client, clock }),
       clock,
       log,
-      ...(runtime ? { systemLogDirectory: '/var/log' } : {}),
+      ...(runtime ? { systemLogs: { directory: '/var/log' } } : {}),
     },
   );
   const { address, healthzAddress } = server;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configMaps, pods, resourceQuotas } from '../../api/gen/core-v1.ts';
-import { inScope, namesAbout, usageOf } from '../../apiserver/admission/quota/usage.ts';
+import { inScope, namesAbout, scopeTraits, usageOf } from '../../apiserver/admission/quota/usage.ts';
 import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runResourceQuotaController } from './resourcequota-controller.ts';
 
-const evaluator = { usageOf, namesAbout, inScope };
+const evaluator = { usageOf, namesAbout, inScope, scopeTraits };
 
 test('counts objects and what Pods ask for, and counts anew when they go', async () => {
   await using cluster = new MemoryCluster();
@@ -75,4 +75,27 @@ test('what admission has charged stands, though the object is not stored yet, un
   await charge();
   await cluster.clock.advance(310_000);
   assert.equal(used(), '0');
+});
+
+test('a Pod that comes under a deadline is counted where it is now, and no longer where it was', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
+  for (const scope of ['Terminating', 'NotTerminating'] as const) {
+    const spec = { hard: { pods: '5' }, scopes: [scope] };
+    await cluster.client.create(resourceQuotas, { metadata: { namespace: 'a', name: scope.toLowerCase() }, spec });
+  }
+  await cluster.client.create(pods, {
+    metadata: { namespace: 'a', name: 'one' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  });
+  await cluster.settle();
+  await cluster.clock.advance(310_000);
+  const used = () =>
+    ['terminating', 'notterminating'].map((name) => cluster.api.find(resourceQuotas, `a/${name}`)?.status?.used?.pods);
+  assert.deepEqual(used(), ['0', '1']);
+  cluster.api.alter(pods, 'a/one', (pod) => {
+    pod.spec.activeDeadlineSeconds = 60;
+  });
+  await cluster.settle();
+  assert.deepEqual(used(), ['1', '0']);
 });

@@ -20,6 +20,8 @@ export interface QuotaEvaluator {
   /** Which of a quota's names are about this kind of object. */
   namesAbout(resource: GroupVersionResource, names: readonly string[]): readonly string[];
   inScope(requirement: ScopedResourceSelectorRequirement, resource: GroupVersionResource, object: unknown): boolean;
+  /** While this stays the same, the object stays in its scopes. */
+  scopeTraits(resource: GroupVersionResource, object: unknown): string;
 }
 
 export interface ResourceQuotaOptions {
@@ -141,19 +143,22 @@ class CountedKinds {
     return objects;
   }
 
-  /** What is created was charged by admission already; what goes, or comes to take less, is told here. */
+  /** What is created was charged by admission already; what goes, comes to take less or leaves a scope is told here. */
   #follow(type: ResourceType): void {
     const key = `${type.group}/${type.version}/${type.resource}`;
     if (this.#followed.has(key)) return;
     this.#followed.add(key);
     const { clock, informers } = this.#context;
-    const amounts = (object: KubeObject) =>
-      [...this.#evaluator.usageOf(type, object, clock.now())].map(([name, amount]) => `${name}=${amount}`).join();
+    const counted = (object: KubeObject) =>
+      [
+        ...[...this.#evaluator.usageOf(type, object, clock.now())].map(([name, amount]) => `${name}=${amount}`),
+        this.#evaluator.scopeTraits(type, object),
+      ].join();
     const tell = ({ metadata }: KubeObject) => this.#changed(metadata.namespace ?? '');
     informers.of(type).onChange({
       deleted: tell,
       updated: (object, previous) => {
-        if (amounts(object) !== amounts(previous)) tell(object);
+        if (counted(object) !== counted(previous)) tell(object);
       },
     });
   }

@@ -58,7 +58,7 @@ before(async () => {
     },
     clock: systemClock,
     log: silentLog,
-    systemLogDirectory: join(directory, 'logs'),
+    systemLogs: { directory: join(directory, 'logs') },
   });
 });
 after(async () => {

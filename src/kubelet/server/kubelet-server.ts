@@ -20,6 +20,7 @@ import type { KubeletView } from './kubelet-view.ts';
 import { failure, notFoundPage, Refusal, type Reply, sendRefusal, sendReply } from './replies.ts';
 import { createRoutes, type Routes, streamingRoute } from './routes.ts';
 import { serveStreaming } from './streaming.ts';
+import type { SystemLogs } from './system-logs.ts';
 
 export interface ServingCertificate {
   /** PEM, with intermediates. */
@@ -41,8 +42,8 @@ export interface KubeletServerOptions {
   readonly log: Log;
   /** exec, attach, port-forward, run, container logs and running Pods. Default true. */
   readonly enableDebuggingHandlers?: boolean | undefined;
-  /** Folder shown under `/logs/`; absent: switched off. */
-  readonly systemLogDirectory?: string | undefined;
+  /** What is shown under `/logs/`; absent: switched off. */
+  readonly systemLogs?: SystemLogs | undefined;
 }
 
 export interface KubeletServer {

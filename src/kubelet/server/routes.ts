@@ -14,13 +14,13 @@ import { failure, json, notFoundPage, type Reply, text, wrongMethod } from './re
 import { sampleNode } from './stats.ts';
 import { StatsSummary } from './stats-summary.ts';
 import { runCommand, type StreamingRoute } from './streaming.ts';
-import { systemLogs } from './system-logs.ts';
+import { type SystemLogs, systemLogs } from './system-logs.ts';
 
 export interface RouteOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly enableDebuggingHandlers?: boolean | undefined;
-  readonly systemLogDirectory?: string | undefined;
+  readonly systemLogs?: SystemLogs | undefined;
 }
 
 export interface Routes {
@@ -76,7 +76,7 @@ class KubeletRoutes implements Routes {
   async answer(request: IncomingMessage, url: URL, signal: AbortSignal): Promise<Reply> {
     const method = request.method ?? 'GET';
     const [first = '', ...segments] = segmentsOf(url);
-    if (debuggingPaths.has(first)) return this.debuggingRefusal() ?? (await this.#debugging(method, url, signal));
+    if (debuggingPaths.has(first)) return this.debuggingRefusal() ?? (await this.#debugging(request, url, signal));
     if (method !== 'GET' && method !== 'HEAD') return this.#isPage(first) ? wrongMethod() : notFoundPage();
     const health = this.health(url);
     if (health) return health;
@@ -122,9 +122,10 @@ class KubeletRoutes implements Routes {
     return ['pods', 'healthz', 'stats', 'metrics', 'configz'].includes(first);
   }
 
-  async #debugging(method: string, url: URL, signal: AbortSignal): Promise<Reply> {
+  async #debugging(request: IncomingMessage, url: URL, signal: AbortSignal): Promise<Reply> {
+    const method = request.method ?? 'GET';
     const [first = '', ...segments] = segmentsOf(url);
-    const { log, systemLogDirectory } = this.#options;
+    const { log } = this.#options;
     const query = url.searchParams;
     switch (first) {
       case 'containerLogs':
@@ -136,11 +137,21 @@ class KubeletRoutes implements Routes {
       case 'runningpods':
         return method === 'GET' ? this.#runningPods() : wrongMethod();
       case 'logs':
-        if (systemLogDirectory === undefined) return failure(405, 'logs endpoint is disabled.\n');
-        return method === 'GET' ? systemLogs(systemLogDirectory, segments.join('/')) : wrongMethod();
+        return method === 'GET' ? this.#systemLogs(request, url, signal) : wrongMethod();
       default:
         return streamingRoute(url) ? failure(500, 'Upgrade request required\n') : notFoundPage();
     }
+  }
+
+  async #systemLogs({ headers }: IncomingMessage, url: URL, signal: AbortSignal): Promise<Reply> {
+    const logs = this.#options.systemLogs;
+    if (!logs) return failure(405, 'logs endpoint is disabled.\n');
+    return systemLogs(logs, {
+      path: segmentsOf(url).slice(1).join('/'),
+      parameters: url.searchParams,
+      acceptEncoding: headers['accept-encoding']?.toString(),
+      signal,
+    });
   }
 
   async #runningPods(): Promise<Reply> {

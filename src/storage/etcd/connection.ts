@@ -16,6 +16,7 @@ import type { Draft, Message, Table } from '../../base/wire-message.ts';
 import { BackendError } from '../store.ts';
 import {
   type Method,
+  methods,
   type WatchRequest,
   type WatchResponse,
   watchPath,
@@ -41,6 +42,15 @@ export interface EtcdConnectionOptions {
 }
 
 export type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>;
+
+export interface WatchedMember {
+  /** Its release; empty if it does not tell that to such as us. */
+  version(): Promise<string>;
+  /** A stream that etcd ends when the member loses the leader. */
+  open(): WatchStream;
+  /** Lets the next watch go to another. */
+  leave(): void;
+}
 
 /** What etcd said to a call, in the words in which its own client tells it. */
 export class EtcdError extends BackendError {
@@ -128,18 +138,27 @@ export class EtcdConnection {
     return new Map(await Promise.all(answers));
   }
 
-  /** A stream that etcd ends when its member loses the leader. `failed` has the next stream go to another member. */
-  watch(): { readonly stream: WatchStream; failed(): void } {
+  /** The member to watch at. */
+  memberForWatch(): WatchedMember {
     const member = this.#current;
-    const metadata = new Metadata();
-    metadata.set('hasleader', 'true');
-    const stream: WatchStream = this.#members[member]!.makeBidiStreamRequest(
-      watchPath,
-      watchRequest.encode,
-      watchResponse.decode,
-      metadata,
-    );
-    return { stream, failed: () => this.#leave(member) };
+    return {
+      version: async () => {
+        const dueMs = this.#clock.monotonic() + this.#timeoutMs;
+        try {
+          return (await this.#callOnce(member, methods.status, {}, dueMs)).version;
+        } catch (error) {
+          if (!(error instanceof EtcdError) || isOfMember(error)) throw error;
+          return '';
+        }
+      },
+      open: () => {
+        const metadata = new Metadata();
+        metadata.set('hasleader', 'true');
+        const { encode } = watchRequest;
+        return this.#members[member]!.makeBidiStreamRequest(watchPath, encode, watchResponse.decode, metadata);
+      },
+      leave: () => this.#leave(member),
+    };
   }
 
   close(): void {

@@ -30,7 +30,6 @@ import { EtcdWatch } from './etcd-watch.ts';
 import { type KeyRoot, KeySpace } from './key-space.ts';
 import { Leases } from './leases.ts';
 import { compareTargets, type KeyValue, methods, type RequestOp } from './messages.ts';
-import { tellsProgress } from './releases.ts';
 
 export interface EtcdStoreOptions<V> extends EtcdConnectionOptions {
   readonly codec: Codec<V>;
@@ -56,7 +55,6 @@ export async function openEtcdStore<V>(options: EtcdStoreOptions<V>): Promise<Et
   const store = new EtcdStore(options);
   try {
     await store.currentRevision();
-    await store.learnReleases();
     return store;
   } catch (error) {
     await store.close();
@@ -101,8 +99,7 @@ export class EtcdStore<V> implements Store<V> {
   readonly #writes = new Map<string, Promise<unknown>>();
   #revision = 0;
   #compactedRevision = 0;
-  #tellsProgress = false;
-  #seekIsDue = false;
+  #expectationIsDue = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdStoreOptions<V>) {
@@ -135,19 +132,8 @@ export class EtcdStore<V> implements Store<V> {
     const revision = header?.revision ?? 0;
     this.#noteRevision(revision);
     // Whoever asks wants to see it.
-    for (const watch of this.#watches) watch.seek(revision);
+    for (const watch of this.#watches) watch.want(revision);
     return revision;
-  }
-
-  /** Whether watches may rely on what etcd says of their progress: if all members are of a release that can be believed. */
-  get tellsProgress(): boolean {
-    return this.#tellsProgress;
-  }
-
-  /** Before the first watch. A member that does not answer counts as an old one. */
-  async learnReleases(): Promise<void> {
-    const members = await this.#connection.callEach(methods.status, {}, { timeoutMs: memberTimeoutMs });
-    this.#tellsProgress = [...members.values()].every((answer) => tellsProgress(answer?.version ?? ''));
   }
 
   async get(key: string, options: { readonly revision?: number | undefined } = {}): Promise<Entry<V> | undefined> {
@@ -226,7 +212,6 @@ export class EtcdStore<V> implements Store<V> {
       keys: this.#keys,
       toEntry: (kv) => this.#toEntry(kv),
       compactedRevision: () => this.#compactedRevision,
-      tellsProgress: this.#tellsProgress,
       knownRevision: () => this.#revision,
       onRevision: (revision) => this.#noteRevision(revision),
       onCompacted: (revision) => this.noteCompacted(revision),
@@ -373,7 +358,7 @@ export class EtcdStore<V> implements Store<V> {
     );
     const revision = header?.revision ?? 0;
     this.#noteRevision(revision);
-    this.#seekSoon();
+    this.#expectSoon();
     const [response] = responses;
     const entry = (kv: KeyValue | undefined) => kv && this.#toEntry(kv);
     if (!succeeded) return { ok: false, current: entry(response?.range?.kvs[0]) };
@@ -383,12 +368,12 @@ export class EtcdStore<V> implements Store<V> {
   }
 
   /** Quiet watches hear of a write too, once for all writes of a turn. */
-  #seekSoon(): void {
-    if (this.#seekIsDue || !this.#tellsProgress) return;
-    this.#seekIsDue = true;
+  #expectSoon(): void {
+    if (this.#expectationIsDue) return;
+    this.#expectationIsDue = true;
     this.#clock.soon(() => {
-      this.#seekIsDue = false;
-      for (const watch of this.#watches) watch.seek(this.#revision);
+      this.#expectationIsDue = false;
+      for (const watch of this.#watches) watch.expect(this.#revision);
     });
   }
 

@@ -2,9 +2,9 @@
  * One watch on etcd that outlives its connections. Invariant: its watcher gets every change of its range after its position exactly
  * once and in order, or its end.
  *
- * It asks for all keys of etcd, not for its range alone, if its watcher wants to hear of progress: then each event proves that all
- * before it have come, on every release of etcd (what etcd itself says of progress is not to be trusted before 3.4.31 and 3.5.13, and is
- * not used yet).
+ * A watcher that wants to hear of progress hears of it in one of two ways, by the release of the member that serves the stream. One that
+ * can be believed is asked (`ProgressRequests`); since a stream has this one watch only, an answer is this watch's. An older one is asked for
+ * all keys of etcd, not for the range alone: every revision then has an event, and each event proves that all before it have come.
  *
  * It begins at its position, the change there included, and passes that one over: etcd takes a watch from the very revision that was
  * compacted, whose removals are gone, and so one that begins after a position before it would have a gap.
@@ -13,10 +13,11 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { orderedKey } from '../revision-index.ts';
 import { CompactedError, type Entry, type StoreEvent, type Watcher, type WatchOptions } from '../store.ts';
-import type { EtcdConnection, WatchStream } from './connection.ts';
+import type { EtcdConnection, WatchedMember, WatchStream } from './connection.ts';
 import type { KeySpace } from './key-space.ts';
 import { deleteEvent, type Event, type KeyValue, type WatchResponse } from './messages.ts';
-import type { ProgressRequests } from './progress-requests.ts';
+import { ProgressRequests } from './progress-requests.ts';
+import { tellsProgress } from './releases.ts';
 
 export interface EtcdWatchOptions<V> {
   readonly connection: EtcdConnection;
@@ -25,8 +26,6 @@ export interface EtcdWatchOptions<V> {
   readonly keys: KeySpace;
   readonly toEntry: (kv: KeyValue) => Entry<V>;
   readonly compactedRevision: () => number;
-  /** Whether etcd can be believed what it says of progress. */
-  readonly tellsProgress: boolean;
   /** The newest revision known when the watch begins: it says when it is there. */
   readonly knownRevision: () => number;
   /** Changes up to this revision are known. */
@@ -37,11 +36,12 @@ export interface EtcdWatchOptions<V> {
 
 const reopenDelayMs = 100;
 const firstKey = Uint8Array.of(0);
+const allKeys = { key: firstKey, rangeEnd: firstKey };
 
 export class EtcdWatch<V> {
   readonly #options: EtcdWatchOptions<V>;
   readonly #range: { readonly start: string; readonly end: string };
-  readonly #bounds: { readonly key: Uint8Array; readonly rangeEnd: Uint8Array };
+  readonly #ownBounds: { readonly key: Uint8Array; readonly rangeEnd: Uint8Array };
   readonly #watcher: Watcher<V>;
   #position: number;
   #toldRevision: number;
@@ -49,7 +49,9 @@ export class EtcdWatch<V> {
   #reopening: Timer | undefined;
   /** Of a response that comes in several parts. */
   #parts: Event[] = [];
-  readonly #progress: ProgressRequests | undefined;
+  /** Of the stream, if its member can be believed, once the watch has been created: an earlier question is answered for no watch. */
+  #progress: ProgressRequests | undefined;
+  #wanted: number;
   #waiting: { readonly revision: number; readonly resolve: () => void }[] = [];
   #closed = false;
 
@@ -57,16 +59,17 @@ export class EtcdWatch<V> {
     this.#options = options;
     this.#watcher = watcher;
     this.#range = { start: orderedKey(start), end: orderedKey(end) };
-    this.#bounds = watcher.onProgress ? { key: firstKey, rangeEnd: firstKey } : options.keys.bounds(start, end);
+    this.#ownBounds = options.keys.bounds(start, end);
     this.#position = afterRevision;
     this.#toldRevision = afterRevision;
-    this.#open();
+    this.#wanted = options.knownRevision();
+    void this.#open();
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#progress?.close();
+    this.#stopAsking();
     this.#reopening?.cancel();
     this.#stream?.cancel();
     this.#options.onEnd(this);
@@ -87,25 +90,41 @@ export class EtcdWatch<V> {
   /** Resolves when all up to `revision` has been delivered, or the watch has ended; at once if this watch cannot tell. */
   reach(revision: number): Promise<void> {
     if (this.#closed || this.#position >= revision || !this.#watcher.onProgress) return Promise.resolve();
-    this.seek(revision);
+    this.want(revision);
     return new Promise((resolve) => this.#waiting.push({ revision, resolve }));
   }
 
-  /** Sees to it that the watcher hears of it when all up to `revision` has been delivered. */
-  seek(revision: number): void {
-    if (!this.#closed) this.#progress?.want(revision);
+  /** Somebody waits until the watcher has heard that all up to `revision` has been delivered. */
+  want(revision: number): void {
+    if (revision > this.#wanted) this.#wanted = revision;
+    this.#progress?.want(revision);
   }
 
-  #open(): void {
-    const { stream, failed } = this.#options.connection.watch();
+  /** The watcher is to hear of `revision`, in a while if nothing else tells it. */
+  expect(revision: number): void {
+    if (revision > this.#wanted) this.#wanted = revision;
+    this.#progress?.expect(revision);
+  }
+
+  async #open(): Promise<void> {
+    const member = this.#options.connection.memberForWatch();
+    try {
+      const isBelieved = this.#watcher.onProgress !== undefined && tellsProgress(await member.version());
+      if (!this.#closed) this.#watchAt(member, isBelieved);
+    } catch (error) {
+      this.#reopen(member, (error as Error).message);
+    }
+  }
+
+  #watchAt(member: WatchedMember, isBelieved: boolean): void {
+    const stream = member.open();
     this.#stream = stream;
     this.#parts = [];
     let ended = false;
     const again = (reason: string) => {
       if (ended) return;
       ended = true;
-      failed();
-      this.#reopen(reason);
+      this.#reopen(member, reason);
     };
     stream.on('data', (response: WatchResponse) => {
       if (this.#closed || ended) return;
@@ -115,46 +134,61 @@ export class EtcdWatch<V> {
       } else if (response.canceled) {
         stream.cancel();
         again(response.cancelReason);
+      } else if (response.created) {
+        if (isBelieved) this.#askAt(stream);
       } else this.#receive(response);
     });
     stream.on('error', (error) => again(error.message));
     stream.on('end', () => again('the stream ended'));
+    const bounds = this.#watcher.onProgress && !isBelieved ? allKeys : this.#ownBounds;
     const startRevision = Math.max(1, this.#position);
-    stream.write({ create: { ...this.#bounds, startRevision, progressNotify: true, prevKv: true, fragment: true } });
-    this.#progress?.goOn();
+    stream.write({ create: { ...bounds, startRevision, progressNotify: isBelieved, prevKv: true, fragment: true } });
   }
 
-  #reopen(reason: string): void {
+  #askAt(stream: WatchStream): void {
+    const ask = () => void stream.write({ progress: {} });
+    this.#progress = new ProgressRequests({ clock: this.#options.clock, ask, position: () => this.#position });
+    this.#progress.want(this.#wanted);
+  }
+
+  #stopAsking(): void {
+    this.#progress?.close();
+    this.#progress = undefined;
+  }
+
+  #reopen(member: WatchedMember, reason: string): void {
     if (this.#closed) return;
+    this.#stopAsking();
+    member.leave();
     const { clock, log } = this.#options;
     log.warn('a watch on etcd broke off and goes on from where it was', { reason, revision: this.#position });
-    this.#reopening = clock.after(reopenDelayMs, () => this.#open());
+    this.#reopening = clock.after(reopenDelayMs, () => void this.#open());
   }
 
-  #receive({ header, created, fragment, events }: WatchResponse): void {
+  #receive({ header, fragment, events }: WatchResponse): void {
     const all = this.#parts.length > 0 ? [...this.#parts, ...events] : events;
     this.#parts = fragment ? [...all] : [];
-    if (fragment || created) return;
-    const last = all.length > 0 ? all.at(-1)!.kv!.modRevision : this.#progressIn(header?.revision ?? 0);
-    if (last > this.#position) {
-      try {
-        const own = this.#readEvents(all);
-        this.#position = last;
-        this.#options.onRevision(last);
-        this.#deliver(own, last);
-      } catch (error) {
-        if (!(error instanceof CompactedError)) this.#options.log.error('a watch on the store is ended', { error });
-        this.fail(error as Error);
-      }
-      for (const { revision, resolve } of this.#waiting) if (revision <= this.#position) resolve();
-      this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#position);
-    }
-    if (all.length === 0 && !this.#closed) this.#progress?.goOn();
+    if (fragment) return;
+    // Without events, a response says how far the watch is.
+    const isAnswer = all.length === 0;
+    const last = isAnswer ? this.#progress && header?.revision : all.at(-1)!.kv!.modRevision;
+    if (last && last > this.#position) this.#advance(all, last);
+    if (isAnswer) this.#progress?.answered();
+    else this.#progress?.heard();
   }
 
-  /** A response without events says how far the watch is. */
-  #progressIn(revision: number): number {
-    return this.#progress ? revision : 0;
+  #advance(events: readonly Event[], last: number): void {
+    try {
+      const own = this.#readEvents(events);
+      this.#position = last;
+      this.#options.onRevision(last);
+      this.#deliver(own, last);
+    } catch (error) {
+      if (!(error instanceof CompactedError)) this.#options.log.error('a watch on the store is ended', { error });
+      this.fail(error as Error);
+    }
+    for (const { revision, resolve } of this.#waiting) if (revision <= this.#position) resolve();
+    this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#position);
   }
 
   #deliver(events: readonly StoreEvent<V>[], last: number): void {

@@ -12,8 +12,8 @@ export interface EtcdOptions {
   readonly flags?: readonly string[];
   /** Of the addresses that clients use. Default `http`. */
   readonly scheme?: 'http' | 'https';
-  /** Default: the one in the path. */
-  readonly binary?: string;
+  /** Default: the one in the path. Several: one for each member. */
+  readonly binary?: string | readonly string[];
 }
 
 export interface EtcdMember {
@@ -53,13 +53,14 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
     peer: `http://127.0.0.1:${ports[2 * i + 1]}`,
   }));
   const cluster = addresses.map(({ name, peer }) => `${name}=${peer}`).join(',');
-  const members = addresses.map(({ name, client, peer }) => {
+  const binaries = addresses.map((_, i) => (typeof binary === 'string' ? binary : (binary[i] ?? 'etcd')));
+  const members = addresses.map(({ name, client, peer }, i) => {
     const own = ['--name', name, '--data-dir', join(folder, name)];
     const listening = ['--listen-client-urls', client, '--advertise-client-urls', client];
     const peers = ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster];
     // Large values belong to the contract; short elections keep the tests short.
     const limits = ['--max-request-bytes', '8388608', '--heartbeat-interval', '50', '--election-timeout', '500'];
-    return memberOf(client, [binary, ...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
+    return memberOf(client, [binaries[i]!, ...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
   });
   await Promise.all(members.map((member) => member.start()));
   return {

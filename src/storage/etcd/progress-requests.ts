@@ -1,6 +1,6 @@
 /**
- * Asks etcd how far a watch is, until it is as far as somebody wants: one question at a time, and again when no answer has come, for
- * etcd gives none while a watch catches up.
+ * Asks etcd over one stream how far its watch is, until that is as far as somebody wants: one question at a time, and again after a
+ * while, for etcd gives no answer as long as a watch catches up, and a member may lag behind the one that told of a revision.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 
@@ -17,33 +17,61 @@ const againAfterMs = 100;
 export class ProgressRequests {
   readonly #options: ProgressRequestsOptions;
   #wanted = 0;
-  #asked: Timer | undefined;
+  /** What was wanted when the last question was asked. */
+  #askedFor = 0;
+  #isUnanswered = false;
+  #catchesUp = true;
+  #next: Timer | undefined;
 
   constructor(options: ProgressRequestsOptions) {
     this.#options = options;
   }
 
+  /** Somebody waits for this revision. */
   want(revision: number): void {
-    if (revision > this.#wanted) this.#wanted = revision;
-    if (!this.#asked) this.#ask();
+    this.expect(revision);
+    if (!this.#isUnanswered && this.#wanted > this.#askedFor) this.#ask();
   }
 
-  /** An answer has come, or the connection is a new one. */
-  goOn(): void {
-    this.#asked?.cancel();
-    this.#ask();
+  /** This revision comes with an event of its own as a rule, and is asked for only if it does not. */
+  expect(revision: number): void {
+    if (revision > this.#wanted) this.#wanted = revision;
+    if (!this.#isThere()) this.#next ??= this.#later();
+  }
+
+  /** Events have come. */
+  heard(): void {
+    if (this.#isThere()) this.close();
+    else if (this.#catchesUp && this.#isUnanswered) this.#ask();
+  }
+
+  /** An answer has come. One that is not far enough is a lagging member's, who needs time. */
+  answered(): void {
+    this.#catchesUp = false;
+    this.#isUnanswered = false;
+    if (this.#isThere()) this.close();
+    else if (this.#next && this.#wanted > this.#askedFor) this.#ask();
   }
 
   close(): void {
-    this.#asked?.cancel();
-    this.#wanted = 0;
+    this.#next?.cancel();
+    this.#next = undefined;
+  }
+
+  #isThere(): boolean {
+    return this.#options.position() >= this.#wanted;
+  }
+
+  #later(): Timer {
+    return this.#options.clock.after(againAfterMs, () => this.#ask());
   }
 
   #ask(): void {
-    this.#asked = undefined;
-    const { clock, ask, position } = this.#options;
-    if (position() >= this.#wanted) return;
-    ask();
-    this.#asked = clock.after(againAfterMs, () => this.#ask());
+    this.close();
+    if (this.#isThere()) return;
+    this.#askedFor = this.#wanted;
+    this.#isUnanswered = true;
+    this.#options.ask();
+    this.#next = this.#later();
   }
 }

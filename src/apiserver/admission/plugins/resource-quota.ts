@@ -28,6 +28,8 @@ const ignored: ReadonlySet<string> = new Set([
   'localsubjectaccessreviews.authorization.k8s.io',
   'selfsubjectrulesreviews.authorization.k8s.io',
 ]);
+/** The object, and parts of it, whose updates may change what it takes; a claim's status besides. */
+const countedParts: ReadonlySet<string> = new Set(['', 'resize']);
 /** The rules of counting, which a cluster without quotas does without. */
 const chargeQuotas = onFirstCall(async () => (await import('../quota/quota-check.ts')).chargeQuotas);
 const load = loaderFrom(import.meta.url);
@@ -51,7 +53,8 @@ export function resourceQuota(context: PluginContext, configuration?: unknown): 
     handles: (operation, resource, subresource) => {
       if (ignored.has(groupResource(resource))) return false;
       if (operation === 'CREATE') return subresource === '';
-      return operation === 'UPDATE' && (subresource === '' || subresource === 'resize') && resource.group === '';
+      if (operation !== 'UPDATE' || resource.group !== '') return false;
+      return subresource === 'status' ? resource.resource === 'persistentvolumeclaims' : countedParts.has(subresource);
     },
     validate(attributes) {
       const { namespace, operation, resource, subresource, object, oldObject } = attributes;
@@ -192,6 +195,8 @@ function isCountedOnUpdate(
     case 'pods/resize':
     case 'services/':
     case 'persistentvolumeclaims/':
+    // What a volume is given, and of which class, stands in the status; an update of that is charged, and never refused.
+    case 'persistentvolumeclaims/status':
       return true;
     case 'pods/': {
       const terminating = (pod: unknown) => ((pod as Pod).spec.activeDeadlineSeconds ?? -1) >= 0;

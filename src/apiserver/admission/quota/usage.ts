@@ -67,12 +67,11 @@ export function inScope(
   if (resource.resource === 'persistentvolumeclaims') return claimInScope(requirement, object as PersistentVolumeClaim);
   if (resource.resource !== 'pods') return false;
   const pod = object as Pod;
-  const terminating = (pod.spec.activeDeadlineSeconds ?? -1) >= 0;
   switch (requirement.scopeName) {
     case 'Terminating':
-      return terminating;
+      return isTerminating(pod);
     case 'NotTerminating':
-      return !terminating;
+      return !isTerminating(pod);
     case 'BestEffort':
       return isBestEffort(pod);
     case 'NotBestEffort':
@@ -84,6 +83,17 @@ export function inScope(
     default:
       return false;
   }
+}
+
+/** What can change in an object and decides which scopes take it in: another text, maybe other scopes. */
+export function scopeTraits(resource: GroupVersionResource, object: unknown): string {
+  if (resource.group !== '') return '';
+  if (resource.resource === 'persistentvolumeclaims') {
+    return [...new Set(attributesClassesOf(object as PersistentVolumeClaim))].sort().join();
+  }
+  if (resource.resource !== 'pods') return '';
+  const pod = object as Pod;
+  return `${isTerminating(pod)},${isBestEffort(pod)}`;
 }
 
 /** What a quota makes the Pod's containers state, and they do not; undefined when all is stated. */
@@ -162,10 +172,23 @@ function addClaim(usage: Map<string, Quantity>, claim: PersistentVolumeClaim): v
     claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec.storageClassName ?? '';
   const suffix = `${storageClass}.storageclass.storage.k8s.io`;
   if (storageClass !== '') usage.set(`${suffix}/persistentvolumeclaims`, quantityOf(1));
-  const text = claim.spec.resources?.requests?.storage;
-  if (text === undefined) return;
-  usage.set('requests.storage', parseQuantity(text));
-  if (storageClass !== '') usage.set(`${suffix}/requests.storage`, parseQuantity(text));
+  const storage = storageOf(claim);
+  if (storage === undefined) return;
+  usage.set('requests.storage', storage);
+  if (storageClass !== '') usage.set(`${suffix}/requests.storage`, storage);
+}
+
+/** What is asked for, or what the volume was given before that was taken back; in whole bytes. */
+function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefined {
+  const text = spec.resources?.requests?.storage;
+  if (text === undefined) return undefined;
+  const asked = parseQuantity(text).roundUp(0);
+  const allocated = parseQuantity(status?.allocatedResources?.storage ?? '0').roundUp(0);
+  return allocated.compare(asked) > 0 ? allocated : asked;
+}
+
+function isTerminating(pod: Pod): boolean {
+  return (pod.spec.activeDeadlineSeconds ?? -1) >= 0;
 }
 
 function isBestEffort(pod: Pod): boolean {
@@ -182,14 +205,17 @@ function isPositive(text: string | undefined): boolean {
 /** By every class of attributes that a claim has, had or is to have. */
 function claimInScope(requirement: ScopedResourceSelectorRequirement, claim: PersistentVolumeClaim): boolean {
   if (requirement.scopeName !== 'VolumeAttributesClass') return false;
-  const { spec, status } = claim;
-  const names = [
+  const names = attributesClassesOf(claim);
+  if (names.length === 0) return matchesClass(requirement, '');
+  return names.some((name) => matchesClass(requirement, name));
+}
+
+function attributesClassesOf({ spec, status }: PersistentVolumeClaim): readonly string[] {
+  return [
     spec.volumeAttributesClassName,
     status?.currentVolumeAttributesClassName,
     status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
-  ].filter((name) => name != null && name !== '');
-  if (names.length === 0) return matchesClass(requirement, '');
-  return names.some((name) => matchesClass(requirement, name!));
+  ].filter((name): name is string => typeof name === 'string' && name !== '');
 }
 
 function matchesClass({ operator, values = [] }: ScopedResourceSelectorRequirement, name: string): boolean {
