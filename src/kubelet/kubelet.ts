@@ -9,6 +9,7 @@ import { messageOf, notFound } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { NodeCsi } from './csi/node-csi.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -23,6 +24,7 @@ import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
 import { PluginRegistration } from './plugins/plugin-registration.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
+import { removeOrphans } from './pods/orphans.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
 import { byAge, PodWorkers } from './pods/pod-workers.ts';
@@ -72,6 +74,8 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** Absent where there can be no CSI drivers. */
+  readonly csi: NodeCsi | undefined;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
   readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
@@ -159,6 +163,8 @@ class RunningKubelet implements Kubelet {
   readonly #pulled: PulledImages | undefined;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
+  readonly #tokens: ServiceAccountTokens;
+  readonly #csi: NodeCsi | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
     const { facts, version, resources, allocations, pulled } = known;
@@ -186,7 +192,9 @@ class RunningKubelet implements Kubelet {
         recorder,
         kubeletVersion: options.version ?? 'v1.36.0',
         watched: () => ownNode.get(this.nodeName),
-        problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
+        problems: () =>
+          [...this.#problems(), this.#care.problem, this.#csi?.problem].filter((problem) => problem !== undefined),
+        volumesInUse: (before) => this.#csi?.inUse(before) ?? before,
         pressures: () => this.#care.pressures,
         onReady: () => this.workers.wakeAll(),
       },
@@ -195,6 +203,8 @@ class RunningKubelet implements Kubelet {
     );
     const statuses = new StatusWriter(pick(context));
     this.#care = this.#nodeCare(options, { recorder, statuses });
+    this.#tokens = new ServiceAccountTokens(pick(context));
+    this.#csi = this.#nodeCsi(recorder);
     const services = this.#podServices(options, { version, recorder, statuses });
     this.#static = new StaticPods({
       ...pick(context),
@@ -235,6 +245,10 @@ class RunningKubelet implements Kubelet {
 
   problem(): string | undefined {
     return this.#problems()[0];
+  }
+
+  get csi(): NodeCsi | undefined {
+    return this.#csi;
   }
 
   get counts(): NodeCareCounts {
@@ -282,7 +296,7 @@ class RunningKubelet implements Kubelet {
     const lease = { ...pick(this.#context), nodeName, leaseDurationSeconds: configuration.nodeLeaseDurationSeconds };
     // Static Pods run whether or not the API server is there to register with.
     const loops = [
-      this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease)])),
+      this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease), this.#csi?.run()])),
       this.#lifecycle.run(),
       this.#followPods(),
       this.#static.run(workers),
@@ -312,7 +326,8 @@ class RunningKubelet implements Kubelet {
 
   async #followPlugins(): Promise<void> {
     const { pluginSockets: sockets } = this.host;
-    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers: {} }).run();
+    const handlers = this.#csi ? { CSIPlugin: this.#csi.plugins } : {};
+    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers }).run();
   }
 
   async #register(): Promise<void> {
@@ -325,6 +340,7 @@ class RunningKubelet implements Kubelet {
     const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${this.nodeName}` });
     await informer.whenSynced(signal);
     await this.#static.whenRead;
+    await this.#csi?.restore();
     const isOwn = (pod: Pod) => !isMirrorPod(pod) && pod.spec.nodeName === this.nodeName;
     for (const pod of byAge(informer.list().filter(isOwn))) this.workers.add(pod);
     informer.onChange({
@@ -336,24 +352,12 @@ class RunningKubelet implements Kubelet {
     this.workers.markSourcesReady();
     this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
     await this.#lifecycle.relist().catch(() => undefined);
-    await this.#removeOrphanedFolders();
-  }
-
-  /** Of Pods that went away, containers and all, while no kubelet ran. */
-  async #removeOrphanedFolders(): Promise<void> {
-    const { files, volumes } = this.host;
-    for (const uid of await files.podUids()) {
-      if (this.workers.get(uid)) continue;
-      try {
-        await volumes.unmountAll(uid);
-        await files.removePod(uid);
-      } catch (error) {
-        this.#context.log.warn('orphaned pod found, but its volumes are not cleaned up', {
-          uid,
-          error: messageOf(error),
-        });
-      }
-    }
+    await removeOrphans({
+      ...pick(this.#context),
+      host: this.host,
+      csi: this.#csi,
+      hasPod: (uid) => this.workers.get(uid) !== undefined,
+    });
   }
 
   #nodeCare(options: KubeletOptions, { recorder, statuses }: Pick<ServiceParts, 'recorder' | 'statuses'>): NodeCare {
@@ -374,6 +378,23 @@ class RunningKubelet implements Kubelet {
     });
   }
 
+  #nodeCsi(recorder: ServiceParts['recorder']): NodeCsi | undefined {
+    const folders = this.host.csiFolders;
+    if (!folders) return undefined;
+    return new NodeCsi({
+      ...pick(this.#context),
+      informers: this.#context.informers,
+      nodeName: this.nodeName,
+      folders,
+      tokens: this.#tokens,
+      recorder,
+      republishMs: this.configuration.syncFrequencyMs,
+      node: () => this.#reporter.node,
+      reportNode: () => this.#reporter.report(),
+      onChange: (uids) => (uids ? uids.forEach((uid) => void this.workers.wake(uid)) : this.workers.wakeAll()),
+    });
+  }
+
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
     const { configuration, runtime, host } = this;
@@ -386,7 +407,6 @@ class RunningKubelet implements Kubelet {
       watch: watches,
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
-    const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
     const { credentialProviders } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
@@ -405,11 +425,13 @@ class RunningKubelet implements Kubelet {
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
         pulled: this.#pulled,
         providers:
-          credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
+          credentialProviders &&
+          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),
       }),
       prober: new Prober(runtime, host.network),
       objects,
-      volumeSources: { client, objects, tokens },
+      volumeSources: { client, objects, tokens: this.#tokens },
+      csi: this.#csi,
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,

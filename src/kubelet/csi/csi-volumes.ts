@@ -15,6 +15,7 @@ import { type CsiCapabilities, type CsiDriver, isFinal, volumeCapability } from 
 import type { CsiDrivers } from './csi-drivers.ts';
 import type { CsiFolders, Publication } from './csi-folders.ts';
 import { credentials, type InputSources, publishInputs } from './csi-inputs.ts';
+import type { PublishedVolume } from './csi-stats.ts';
 import { attachmentName, type CsiVolume, csiVolumeKey } from './csi-volume.ts';
 
 export interface CsiVolumesOptions extends InputSources {
@@ -55,6 +56,8 @@ interface Use {
   readonly pods: Set<string>;
   /** When it was last published to which Pod; absent: not by this kubelet. */
   readonly publishedMs: Map<string, number>;
+  /** What its Pods call it. */
+  readonly podNames: Map<string, string>;
   isStaged: boolean;
   /** Undefined as long as no Pod has asked this kubelet for it. */
   isAttachable: boolean | undefined;
@@ -69,6 +72,7 @@ export class CsiVolumes {
   readonly #uses = new Map<string, Use>();
   /** Since when Pods wait for a volume to be attached, by Pod and volume. */
   readonly #waitingSinceMs = new Map<string, number>();
+  #isRestored = false;
 
   constructor(options: CsiVolumesOptions) {
     this.#options = options;
@@ -82,10 +86,12 @@ export class CsiVolumes {
       const use = this.#use({ driver: data.driverName, handle: data.volumeHandle, specName, isBlock });
       use.pods.add(podUid);
     }
+    this.#isRestored = true;
   }
 
   /** What the Node's status says is in use, given what it said before. */
   inUse(before: readonly string[]): readonly string[] {
+    if (!this.#isRestored) return before;
     const isNamed = ([key, { isAttachable }]: [string, Use]) => isAttachable ?? before.includes(key);
     return [...this.#uses]
       .filter(isNamed)
@@ -132,26 +138,26 @@ export class CsiVolumes {
   /** What is staged though no Pod uses it: its last user's kubelet ended in between. */
   async unstageUnused(): Promise<void> {
     for (const place of await this.#options.folders.staged()) {
-      if (this.#uses.has(csiVolumeKey(place))) continue;
       const use = this.#use(place);
+      if (use.pods.size > 0) continue;
       await this.#inTurn(use, () => this.#release(use, ''));
     }
   }
 
   /** Volumes that this kubelet has published to a Pod. */
-  publishedTo(podUid: string): readonly (Place & { readonly path: string })[] {
-    return [...this.#uses.values()]
-      .filter(({ publishedMs }) => publishedMs.has(podUid))
-      .map(({ place }) => ({ ...place, path: this.#options.folders.publishPath(place, podUid) }));
+  publishedTo(podUid: string): readonly PublishedVolume[] {
+    return [...this.#uses.values()].flatMap(({ place, podNames }) => {
+      const name = podNames.get(podUid);
+      const path = this.#options.folders.publishPath(place, podUid);
+      return name === undefined ? [] : [{ driver: place.driver, handle: place.handle, name, path }];
+    });
   }
 
   async #mount(pod: Pod, volume: CsiVolume, use: Use): Promise<MountedCsiVolume> {
     const { clock, folders, republishMs } = this.#options;
     const uid = uidOf(pod);
     const object = await this.#options.driverObject(volume.driver);
-    const isAttachable = volume.mode === 'Persistent' && object?.spec.attachRequired !== false;
-    const publishContext = isAttachable ? await this.#attached(pod, volume, use) : {};
-    use.isAttachable = isAttachable;
+    use.isAttachable = volume.mode === 'Persistent' && object?.spec.attachRequired !== false;
     const stagingPath = folders.stagingPath(use.place);
     const publishPath = folders.publishPath(use.place, uid);
     const path = folders.containerPath(use.place, uid);
@@ -160,6 +166,7 @@ export class CsiVolumes {
     const isDue = publishedMs === undefined || (republishes && clock.monotonic() - publishedMs >= republishMs);
     const renewAtMs = republishes ? clock.now() + republishMs : undefined;
     if (!isDue && !mayGrow(volume)) return { path, renewAtMs };
+    const publishContext = isDue && use.isAttachable ? await this.#attached(pod, volume) : {};
     const driver = this.#driver(volume, use);
     const capabilities = await driver.capabilities();
     const stages = volume.mode === 'Persistent' && capabilities.has('STAGE_UNSTAGE_VOLUME');
@@ -169,6 +176,7 @@ export class CsiVolumes {
       if (stages && !use.isStaged) await this.#stage(volume, context);
       await this.#publish(volume, { ...context, stagingPath: stages ? stagingPath : undefined });
       use.publishedMs.set(uid, clock.monotonic());
+      use.podNames.set(uid, volume.podVolumeName);
     }
     const place = { driver, capabilities, publishPath, stagingPath: stages ? stagingPath : undefined };
     await this.#options.expand(pod, volume, place);
@@ -189,9 +197,8 @@ export class CsiVolumes {
     }
   }
 
-  async #attached(pod: Pod, volume: CsiVolume, use: Use): Promise<Readonly<Record<string, string>>> {
+  async #attached(pod: Pod, volume: CsiVolume): Promise<Readonly<Record<string, string>>> {
     const { attachments, clock } = this.#options;
-    use.isAttachable = true;
     const key = `${uidOf(pod)}/${csiVolumeKey(volume)}`;
     try {
       const context = await attachments.publishContext(volume);
@@ -297,6 +304,7 @@ export class CsiVolumes {
       throw new VolumeError(specName, messageOf(error), { operation, cause: error });
     }
     use.publishedMs.delete(podUid);
+    use.podNames.delete(podUid);
     await this.#release(use, podUid);
   }
 
@@ -321,7 +329,6 @@ export class CsiVolumes {
     } else if (isLast && isBlock) await folders.removeStaging(use.place);
     use.isStaged &&= !isLast;
     use.pods.delete(podUid);
-    use.publishedMs.delete(podUid);
     if (use.pods.size > 0) return;
     this.#uses.delete(csiVolumeKey(use.place));
     this.#options.onInUseChange();
@@ -335,6 +342,7 @@ export class CsiVolumes {
         place: { driver, handle, specName, isBlock },
         pods: new Set(),
         publishedMs: new Map(),
+        podNames: new Map(),
         isStaged: false,
         isAttachable: undefined,
         turn: Promise.resolve(),

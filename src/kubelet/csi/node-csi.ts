@@ -17,7 +17,7 @@ import { CsiExpansion } from './csi-expansion.ts';
 import type { CsiFolders } from './csi-folders.ts';
 import { type CsiCallFigures, CsiCallMetrics } from './csi-metrics.ts';
 import { CsiNodeInfo } from './csi-node-info.ts';
-import { type CsiVolumeStats, csiVolumeStats } from './csi-stats.ts';
+import { CsiStats, type CsiVolumeStats } from './csi-stats.ts';
 import type { CsiVolume } from './csi-volume.ts';
 import { CsiVolumes, type MountedCsiVolume } from './csi-volumes.ts';
 
@@ -41,6 +41,7 @@ export class NodeCsi {
   readonly #nodeInfo: CsiNodeInfo;
   readonly #drivers: CsiDrivers;
   readonly #volumes: CsiVolumes;
+  readonly #stats: CsiStats;
   readonly #metrics = new CsiCallMetrics();
   #objects: Informer<CSIDriver> | undefined;
 
@@ -63,6 +64,11 @@ export class NodeCsi {
       driverObject: (name) => this.#driverObject(name),
       expand: (pod, volume, place) => expansion.expand(pod, volume, place),
       onInUseChange: () => void options.reportNode().catch(() => undefined),
+    });
+    this.#stats = new CsiStats({
+      clock,
+      drivers: this.#drivers,
+      publishedTo: (podUid) => this.#volumes.publishedTo(podUid),
     });
   }
 
@@ -106,6 +112,8 @@ export class NodeCsi {
         await sleep(clock, retryMs, signal).catch(() => undefined);
       });
     }
+    // The node waited for nothing else, perhaps.
+    await this.#options.reportNode().catch(() => undefined);
   }
 
   mount(pod: Pod, volume: CsiVolume): Promise<MountedCsiVolume> {
@@ -113,6 +121,7 @@ export class NodeCsi {
   }
 
   unmountPod(podUid: string): Promise<void> {
+    this.#stats.forget(podUid);
     return this.#volumes.unmountPod(podUid);
   }
 
@@ -120,9 +129,9 @@ export class NodeCsi {
     return this.#volumes.unstageUnused();
   }
 
-  /** By name of the PersistentVolume, or of an ephemeral volume in its Pod. */
-  volumeStats(podUid: string): Promise<ReadonlyMap<string, CsiVolumeStats>> {
-    return csiVolumeStats(this.#volumes.publishedTo(podUid), this.#drivers);
+  /** By name in the Pod, as far as it is known. */
+  volumeStats(podUid: string): ReadonlyMap<string, CsiVolumeStats> {
+    return this.#stats.of(podUid);
   }
 
   /** The objects are followed from the first CSI volume on. */

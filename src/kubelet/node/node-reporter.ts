@@ -45,6 +45,8 @@ export interface NodeReporterOptions {
   problems(): readonly string[];
   /** What the node suffers from now. */
   pressures(): ReadonlySet<PressureCondition>;
+  /** Volumes that must not be taken from the node, given those of its last status. */
+  volumesInUse(before: readonly string[]): readonly string[];
   /** The node became ready, or its network did. */
   onReady(): void;
 }
@@ -181,6 +183,7 @@ export class NodeReporter {
       kubeletVersion,
       problems: [...this.#runtimeProblems(), ...this.#options.problems()],
       pressures: this.#options.pressures(),
+      volumesInUse: this.#options.volumesInUse(before?.volumesInUse ?? []),
       before,
       nowMs: clock.now(),
     });

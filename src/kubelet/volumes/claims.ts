@@ -28,7 +28,7 @@ export class ClaimError extends Error {
 const protection = 'kubernetes.io/pvc-protection';
 
 /** The claim that a volume names, or for an ephemeral one the claim that a controller makes for it. */
-function claimNameOf(pod: Pod, volume: Volume): string | undefined {
+export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   return volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
 }
 
