@@ -51,9 +51,11 @@ export interface MountedCsiVolume {
 type Place = Pick<CsiVolume, 'driver' | 'handle' | 'specName' | 'isBlock'>;
 
 interface Use {
-  readonly place: Place;
-  /** Uids. */
+  place: Place;
+  /** Uids of those that have it or want it. */
   readonly pods: Set<string>;
+  /** Those of them that have it, or may have it. */
+  readonly holders: Set<string>;
   /** When it was last published to which Pod; absent: not by this kubelet. */
   readonly publishedMs: Map<string, number>;
   /** What its Pods call it. */
@@ -85,6 +87,7 @@ export class CsiVolumes {
       if (!data) continue;
       const use = this.#use({ driver: data.driverName, handle: data.volumeHandle, specName, isBlock });
       use.pods.add(podUid);
+      use.holders.add(podUid);
     }
     this.#isRestored = true;
   }
@@ -107,6 +110,7 @@ export class CsiVolumes {
   /** Throws a `VolumeError`, or `VolumePending`. What was done so far is undone by `unmountPod`. */
   async mount(pod: Pod, volume: CsiVolume): Promise<MountedCsiVolume> {
     const use = this.#use(volume);
+    use.place = placeOf(volume);
     use.pods.add(uidOf(pod));
     return this.#inTurn(use, async () => {
       try {
@@ -172,6 +176,7 @@ export class CsiVolumes {
     const stages = volume.mode === 'Persistent' && capabilities.has('STAGE_UNSTAGE_VOLUME');
     if (isDue) {
       checkLifecycleMode(volume, object);
+      checkExclusive(volume, uid, use.holders);
       const context = { pod, use, driver, capabilities, publishContext, object };
       if (stages && !use.isStaged) await this.#stage(volume, context);
       await this.#publish(volume, { ...context, stagingPath: stages ? stagingPath : undefined });
@@ -185,15 +190,12 @@ export class CsiVolumes {
 
   /** In upstream's words it is missed by whichever step comes first. */
   #driver({ driver, isBlock, mode, specName }: CsiVolume, { isStaged }: Use): CsiDriver {
-    const [operation, purpose] = isBlock
-      ? ['MapVolume.SetUpDevice', 'blockMapper.SetUpDevice failed to get CSI client']
-      : mode === 'Persistent' && !isStaged
-        ? ['MountVolume.MountDevice', 'attacher.MountDevice failed to create newCsiDriverClient']
-        : ['MountVolume.SetUp', 'mounter.SetUpAt failed to get CSI client'];
+    const needsStaging = mode === 'Persistent' && !isStaged;
+    const { operation, purpose } = missedBy[isBlock ? 'disk' : needsStaging ? 'staging' : 'publication'];
     try {
-      return this.#options.drivers.get(driver, purpose!);
+      return this.#options.drivers.get(driver, purpose);
     } catch (error) {
-      throw new VolumeError(specName, messageOf(error), { operation: operation!, cause: error });
+      throw new VolumeError(specName, messageOf(error), { operation, cause: error });
     }
   }
 
@@ -262,8 +264,9 @@ export class CsiVolumes {
       attachmentID: attachmentName(volume, nodeName),
       ...(volume.isBlock ? {} : { volumeLifecycleMode: volume.mode }),
     });
-    // A Pod holds what it has, even if its driver fails to renew it.
-    const isFirst = !use.publishedMs.has(uid);
+    // A Pod keeps what it has, even if its driver fails to renew it.
+    const isFirst = !use.holders.has(uid);
+    use.holders.add(uid);
     try {
       await driver.call('NodePublishVolume', {
         volumeId: volume.handle,
@@ -276,8 +279,10 @@ export class CsiVolumes {
         volumeContext: inputs.volumeContext,
       });
     } catch (error) {
-      if (isFirst && isFinal(error))
+      if (isFirst && isFinal(error)) {
+        use.holders.delete(uid);
         await folders.removePublication(use.place, uid).catch((cleanup) => this.#warn(volume, cleanup));
+      }
       throw error;
     }
     if (fsGroup !== undefined && !capabilities.has('VOLUME_MOUNT_GROUP') && givesToGroup(volume, object)) {
@@ -303,6 +308,7 @@ export class CsiVolumes {
     } catch (error) {
       throw new VolumeError(specName, messageOf(error), { operation, cause: error });
     }
+    use.holders.delete(podUid);
     use.publishedMs.delete(podUid);
     use.podNames.delete(podUid);
     await this.#release(use, podUid);
@@ -334,13 +340,14 @@ export class CsiVolumes {
     this.#options.onInUseChange();
   }
 
-  #use({ driver, handle, specName, isBlock }: Place): Use {
-    const key = csiVolumeKey({ driver, handle });
+  #use(place: Place): Use {
+    const key = csiVolumeKey(place);
     let use = this.#uses.get(key);
     if (!use) {
       use = {
-        place: { driver, handle, specName, isBlock },
+        place: placeOf(place),
         pods: new Set(),
+        holders: new Set(),
         publishedMs: new Map(),
         podNames: new Map(),
         isStaged: false,
@@ -380,6 +387,19 @@ interface MountContext {
   readonly object: CSIDriver | undefined;
 }
 
+const missedBy = {
+  disk: { operation: 'MapVolume.SetUpDevice', purpose: 'blockMapper.SetUpDevice failed to get CSI client' },
+  staging: {
+    operation: 'MountVolume.MountDevice',
+    purpose: 'attacher.MountDevice failed to create newCsiDriverClient',
+  },
+  publication: { operation: 'MountVolume.SetUp', purpose: 'mounter.SetUpAt failed to get CSI client' },
+} as const;
+
+function placeOf({ driver, handle, specName, isBlock }: Place): Place {
+  return { driver, handle, specName, isBlock };
+}
+
 function uidOf(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }
@@ -402,6 +422,13 @@ function checkLifecycleMode({ driver, mode }: CsiVolume, object: CSIDriver | und
   }
   const modes = object.spec.volumeLifecycleModes ?? ['Persistent'];
   if (!modes.includes(mode)) throw new Error(`${failed} (only supports [${modes.map(quote).join(' ')}])`);
+}
+
+/** The scheduler sees to it as well. */
+function checkExclusive({ accessModes }: CsiVolume, uid: string, holders: ReadonlySet<string>): void {
+  const isExclusive = accessModes.length === 1 && accessModes[0] === 'ReadWriteOncePod';
+  if (isExclusive && [...holders].some((holder) => holder !== uid))
+    throw new Error('volume uses the ReadWriteOncePod access mode and is already in use by another pod');
 }
 
 /** By the driver's policy; without one, only volumes with a file system that one node writes. */

@@ -272,6 +272,36 @@ describe('a persistent volume', () => {
     assert.deepEqual(driver.asked(), ['NodePublishVolume', 'NodeUnpublishVolume']);
   });
 
+  it('for one Pod alone is given to no other, over a restart of the kubelet too', async () => {
+    await withDriver();
+    const exclusive = volume({ accessModes: ['ReadWriteOncePod'] });
+    const refused = {
+      message:
+        'MountVolume.SetUp failed for volume "pv-1" : volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+    };
+    await csi.mount(pod('a'), exclusive);
+    await assert.rejects(csi.mount(pod('b'), exclusive), refused);
+    csi = kubelet();
+    await csi.restore();
+    await register();
+    await assert.rejects(csi.mount(pod('b'), exclusive), refused);
+    await csi.unmountPod('uid-a');
+    await csi.mount(pod('b'), exclusive);
+  });
+
+  it('waits for its driver, and says so', async () => {
+    await assert.rejects(csi.mount(pod('a'), volume()), VolumePending);
+    await withDriver();
+    await csi.plugins.deregister({ name: driverName, endpoint: '', supportedVersions: [] });
+    const missing = `driver name ${driverName} not found in the list of registered CSI drivers`;
+    await assert.rejects(csi.mount(pod('b'), volume()), {
+      message: `MountVolume.MountDevice failed for volume "pv-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: ${missing}`,
+    });
+    await register();
+    assert.deepEqual(woken.at(-1), undefined);
+    await csi.mount(pod('b'), volume());
+  });
+
   it('that cannot be had leaves nothing behind, and is told of in upstream´s words', async () => {
     await withDriver();
     driver.fail('NodeStageVolume', grpcCodes.internal, 'no disk');
