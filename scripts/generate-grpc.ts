@@ -39,6 +39,16 @@ const interfaces = [
     facts: 'node-plugins/csi-v1.json',
     target: 'src/kubelet/csi/gen/csi-v1.ts',
   },
+  {
+    title: 'Plugins that have devices for containers, v1beta1',
+    facts: 'node-plugins/device-plugin-v1beta1.json',
+    target: 'src/kubelet/devices/gen/device-plugin-v1beta1.ts',
+  },
+  {
+    title: 'What containers of a node hold, told to other programs, v1',
+    facts: 'node-plugins/pod-resources-v1.json',
+    target: 'src/kubelet/pod-resources/gen/pod-resources-v1.ts',
+  },
 ];
 
 const isWindows = (name: string) => name.includes('Windows') || name === 'windows';

@@ -1,7 +1,7 @@
 /**
  * The kubelet: makes its machine a Node, runs the Pods that are bound to it and tells the API server how they fare. It knows the
  * cluster only through its client, and the machine only through a `ContainerRuntime` and a `NodeHost`; what runs keeps running
- * while the API server is away, and when the kubelet itself ends.
+ * while the API server is away, and when the kubelet itself ends. Length: all rooms of the kubelet are joined here, each in a few lines.
  */
 import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
@@ -10,6 +10,8 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
+import type { NodeDevices } from './devices/node-devices.ts';
+import { devicePlugins, restoredDevices } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -104,17 +106,19 @@ export async function startKubelet(context: ComponentContext, options: KubeletOp
     options.host.facts(),
     options.runtime.version({ signal: context.signal }),
   ]);
-  const resources = await nodeResources(context, options);
+  const devices = await restoredDevices(context, options.host);
+  const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: options.host.state, log: context.log });
   await allocations.restore();
   const pulled = pulledImages(context, options);
   await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
-  return new RunningKubelet(context, options, { facts, version, resources, allocations, pulled });
+  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
 }
 
 interface KnownAtStart {
   readonly facts: MachineFacts;
   readonly version: RuntimeVersion;
+  readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly allocations: Allocations;
   readonly pulled: PulledImages | undefined;
@@ -134,16 +138,18 @@ function pulledImages(
   return new PulledImages({ state: host.state, clock, log, verification });
 }
 
-/** Undefined where all containers share all processors and memory. Rejects when the checkpoint does not fit the configuration. */
+/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
 async function nodeResources(
   { log }: ComponentContext,
   { configuration: given, host }: KubeletOptions,
+  devices: NodeDevices | undefined,
 ): Promise<NodeResources | undefined> {
   const configuration = { ...defaultConfiguration, ...given };
   if (!host.topology) return undefined;
-  const resources = new NodeResources({ configuration, topology: await host.topology(), state: host.state, log });
+  const topology = await host.topology();
+  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
   await resources.restore();
-  return resources.isActive ? resources : undefined;
+  return resources.isActive || devices ? resources : undefined;
 }
 
 class RunningKubelet implements Kubelet {
@@ -158,6 +164,7 @@ class RunningKubelet implements Kubelet {
   readonly #hostname: string;
   readonly #reporter: NodeReporter;
   readonly #care: NodeCare;
+  readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
   readonly #pulled: PulledImages | undefined;
@@ -167,9 +174,10 @@ class RunningKubelet implements Kubelet {
   readonly #csi: NodeCsi | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, resources, allocations, pulled } = known;
+    const { facts, version, devices, resources, allocations, pulled } = known;
     this.#context = context;
     this.#facts = facts;
+    this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
     this.#pulled = pulled;
@@ -180,27 +188,7 @@ class RunningKubelet implements Kubelet {
     this.configuration = { ...defaultConfiguration, ...options.configuration };
     const { clock, log, signal } = context;
     const recorder = context.eventRecorder('kubelet', this.nodeName);
-    const ownNode = context.informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` });
-    this.#reporter = new NodeReporter(
-      {
-        ...pick(context),
-        nodeName: this.nodeName,
-        hostname: this.#hostname,
-        configuration: this.configuration,
-        runtime: this.runtime,
-        host: this.host,
-        recorder,
-        kubeletVersion: options.version ?? 'v1.36.0',
-        watched: () => ownNode.get(this.nodeName),
-        problems: () =>
-          [...this.#problems(), this.#care.problem, this.#csi?.problem].filter((problem) => problem !== undefined),
-        volumesInUse: (before) => this.#csi?.inUse(before) ?? before,
-        pressures: () => this.#care.pressures,
-        onReady: () => this.workers.wakeAll(),
-      },
-      facts,
-      version,
-    );
+    this.#reporter = this.#nodeReporter(options, recorder, version);
     const statuses = new StatusWriter(pick(context));
     this.#care = this.#nodeCare(options, { recorder, statuses });
     this.#tokens = new ServiceAccountTokens(pick(context));
@@ -231,6 +219,10 @@ class RunningKubelet implements Kubelet {
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
       onSeen: (seen) => this.workers.adoptUnknown(seen),
+    });
+    devices?.listen({
+      onCapacity: () => this.#reporter.reportSoon(),
+      onHealth: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     this.done = this.#run();
   }
@@ -313,7 +305,7 @@ class RunningKubelet implements Kubelet {
   }
 
   async #keepPlacement(): Promise<void> {
-    if (!this.#resources) return;
+    if (!this.#resources?.isActive) return;
     await keepPlacement({
       ...pick(this.#context),
       runtime: this.runtime,
@@ -325,9 +317,14 @@ class RunningKubelet implements Kubelet {
   }
 
   async #followPlugins(): Promise<void> {
-    const { pluginSockets: sockets } = this.host;
-    const handlers = this.#csi ? { CSIPlugin: this.#csi.plugins } : {};
-    if (sockets) await new PluginRegistration({ ...pick(this.#context), sockets, handlers }).run();
+    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
+    const shared = pick(this.#context);
+    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
+    const handlers = {
+      ...(this.#csi ? { CSIPlugin: this.#csi.plugins } : {}),
+      ...(devices ? { DevicePlugin: devices } : {}),
+    };
+    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
   }
 
   async #register(): Promise<void> {
@@ -350,14 +347,41 @@ class RunningKubelet implements Kubelet {
         isOwn(pod) ? this.workers.remove(pod.metadata.uid ?? '') : this.#static.onMirrorGone(pod, this.workers),
     });
     this.workers.markSourcesReady();
-    this.#allocations.retain((uid) => this.workers.get(uid) !== undefined);
+    const hasPod = (uid: string) => this.workers.get(uid) !== undefined;
+    this.#allocations.retain(hasPod);
+    this.#resources?.retain(hasPod);
     await this.#lifecycle.relist().catch(() => undefined);
     await removeOrphans({
       ...pick(this.#context),
       host: this.host,
       csi: this.#csi,
-      hasPod: (uid) => this.workers.get(uid) !== undefined,
+      hasPod,
     });
+  }
+
+  #nodeReporter(options: KubeletOptions, recorder: ServiceParts['recorder'], version: RuntimeVersion): NodeReporter {
+    const ownNode = this.#context.informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` });
+    return new NodeReporter(
+      {
+        ...pick(this.#context),
+        nodeName: this.nodeName,
+        hostname: this.#hostname,
+        configuration: this.configuration,
+        runtime: this.runtime,
+        host: this.host,
+        recorder,
+        kubeletVersion: options.version ?? 'v1.36.0',
+        watched: () => ownNode.get(this.nodeName),
+        problems: () =>
+          [...this.#problems(), this.#care.problem, this.#csi?.problem].filter((problem) => problem !== undefined),
+        volumesInUse: (before) => this.#csi?.inUse(before) ?? before,
+        pressures: () => this.#care.pressures,
+        devices: () => this.#devices?.capacity(),
+        onReady: () => this.workers.wakeAll(),
+      },
+      this.#facts,
+      version,
+    );
   }
 
   #nodeCare(options: KubeletOptions, { recorder, statuses }: Pick<ServiceParts, 'recorder' | 'statuses'>): NodeCare {
@@ -435,6 +459,7 @@ class RunningKubelet implements Kubelet {
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,
+      devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
       nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),

@@ -21,6 +21,9 @@ export interface ContainerSettings extends ResourceSettings, SecuritySettings {
   /** Those of volumes and those of the kubelet's own files. */
   readonly mounts: readonly Mount[];
   readonly devices?: readonly Device[] | undefined;
+  readonly cdiDevices?: readonly string[] | undefined;
+  /** What plugins want to tell the runtime; the kubelet's own prevail. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** Reference by which the runtime knows the image. */
   readonly imageRef: string;
   readonly image: Pick<Image, 'uid' | 'username'>;
@@ -46,13 +49,18 @@ export function containerConfig(pod: Pod, container: Container, settings: Contai
     environment: settings.environment,
     mounts: settings.mounts,
     devices: settings.devices ?? [],
+    cdiDevices: settings.cdiDevices,
     labels: {
       [runtimeLabels.containerName]: container.name,
       [runtimeLabels.podName]: name,
       [runtimeLabels.podNamespace]: namespace,
       [runtimeLabels.podUid]: uid,
     },
-    annotations: { ...annotations(pod, container, settings.restartCount), [runtimeAnnotations.kind]: settings.kind },
+    annotations: {
+      ...settings.annotations,
+      ...annotations(pod, container, settings.restartCount),
+      [runtimeAnnotations.kind]: settings.kind,
+    },
     logPath: logPath(container, settings.restartCount),
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

@@ -197,6 +197,14 @@ export interface StateFiles {
   write(name: string, text: string): Promise<void>;
 }
 
+/** Where the kubelet and programs of the node meet on sockets. */
+export interface SocketFolder {
+  readonly path: string;
+  readonly state: StateFiles;
+  /** Makes it, and removes the sockets in it, which are those of processes that ended. */
+  clear(): Promise<void>;
+}
+
 /** With folders below it: names may hold slashes. */
 export interface StateFolder extends StateFiles {
   /** Finished files of that folder; empty when it is not there. */
@@ -230,6 +238,10 @@ export interface NodeHost {
   readonly csiFolders?: CsiFolders | undefined;
   /** Where plugins of the node show themselves; absent where there can be none. */
   readonly pluginSockets?: PluginSockets | undefined;
+  /** Absent where no plugin has devices. */
+  readonly devicePlugins?: SocketFolder | undefined;
+  /** Where others ask what containers hold; absent where nobody does. */
+  readonly podResources?: SocketFolder | undefined;
   /** Absent where Pods take no disk. */
   podDiskUse?(pod: Pod): Promise<PodDiskUse>;
 }

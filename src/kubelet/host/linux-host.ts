@@ -18,6 +18,7 @@ import { LinuxProber } from './linux-prober.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
 import { podDiskUse } from './pod-disk-use.ts';
 import { readPressure } from './pressure-stalls.ts';
+import { socketFolder } from './socket-folder.ts';
 import { stateFiles } from './state-files.ts';
 import { LogindShutdown } from './systemd/logind.ts';
 
@@ -54,6 +55,8 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
     topology: async () => linuxTopology((await machineFacts(rootDirectory)).memoryBytes),
     csiFolders: new CsiFolders(rootDirectory),
     pluginSockets: pluginSockets(join(rootDirectory, 'plugins_registry'), log),
+    devicePlugins: socketFolder(join(rootDirectory, 'device-plugins')),
+    podResources: socketFolder(join(rootDirectory, 'pod-resources')),
     shutdown: new LogindShutdown(clock),
     podDiskUse: (pod) =>
       podDiskUse({

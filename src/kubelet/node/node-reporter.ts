@@ -12,6 +12,7 @@ import { jitter, type Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { DeviceCapacity } from '../devices/node-devices.ts';
 import type { PressureCondition } from '../eviction/pressure.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import { sameJson } from '../pods/status-writer.ts';
@@ -47,6 +48,8 @@ export interface NodeReporterOptions {
   pressures(): ReadonlySet<PressureCondition>;
   /** Volumes that must not be taken from the node, given those of its last status. */
   volumesInUse(before: readonly string[]): readonly string[];
+  /** What plugins have; undefined where none can have anything. */
+  devices?(): DeviceCapacity | undefined;
   /** The node became ready, or its network did. */
   onReady(): void;
 }
@@ -184,6 +187,7 @@ export class NodeReporter {
       problems: [...this.#runtimeProblems(), ...this.#options.problems()],
       pressures: this.#options.pressures(),
       volumesInUse: this.#options.volumesInUse(before?.volumesInUse ?? []),
+      devices: this.#options.devices?.(),
       before,
       nowMs: clock.now(),
     });

@@ -3,6 +3,7 @@ import type { ContainerImage, NodeAddress, NodeCondition, NodeStatus } from '../
 import { aggregate } from '../../apimachinery/go-text.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { DeviceCapacity } from '../devices/node-devices.ts';
 import type { PressureCondition } from '../eviction/pressure.ts';
 import type { MachineFacts } from '../host/host.ts';
 import type { Image, RuntimeHandler, RuntimeVersion } from '../runtime/runtime.ts';
@@ -23,19 +24,28 @@ export interface NodeStatusInput {
   readonly problems: readonly string[];
   readonly pressures: ReadonlySet<PressureCondition>;
   readonly volumesInUse: readonly string[];
+  readonly devices?: DeviceCapacity | undefined;
   readonly before: NodeStatus | undefined;
   readonly nowMs: number;
 }
 
 export function nodeStatus(input: NodeStatusInput): NodeStatus {
   const { configuration, facts, runtime, before } = input;
-  const capacity = { ...before?.capacity, ...capacityOf(facts, configuration) };
+  const capacity = {
+    ...before?.capacity,
+    ...capacityOf(facts, configuration),
+    ...asQuantities(input.devices?.capacity),
+  };
   return {
     ...before,
     // An empty list takes the last one away; where there was none there need not be one.
     ...(input.volumesInUse.length > 0 || before?.volumesInUse ? { volumesInUse: input.volumesInUse } : {}),
     capacity,
-    allocatable: { ...before?.allocatable, ...allocatableOf(capacity, configuration) },
+    allocatable: {
+      ...before?.allocatable,
+      ...allocatableOf(capacity, configuration),
+      ...asQuantities(input.devices?.allocatable),
+    },
     conditions: conditions(input),
     addresses:
       configuration.cloudProvider === 'external' && before?.addresses?.length ? before.addresses : addresses(input),
@@ -64,6 +74,10 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
       : {}),
     features: { supplementalGroupsPolicy: input.supplementalGroupsPolicy },
   };
+}
+
+function asQuantities(amounts: Readonly<Record<string, number>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));
 }
 
 function addresses({ addresses: ips, hostname }: NodeStatusInput): NodeAddress[] {

@@ -64,16 +64,19 @@ export async function startContainer(
   const images = await ensureImageVolumes(services, spec, context);
   const restartCount = nextRestartCount(spec, context);
   const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
-    const environment = await environmentOf(services, spec, context);
-    const mounts = await mountsOf(services, spec, environment, { ...context, images });
+    const devices = await services.devices?.prepare(pod, spec);
+    const declared = await environmentOf(services, spec, context);
+    const mounts = await mountsOf(services, spec, declared, { ...context, images });
     await services.host.files.prepareContainer(pod, spec, restartCount);
     const { configuration } = services;
     return containerConfig(pod, spec, {
       kind,
       restartCount,
-      environment,
-      mounts,
-      devices: blockDevices(pod, spec, context.volumePaths),
+      environment: withDeclared(devices?.environment, declared),
+      mounts: [...(devices?.mounts ?? []), ...mounts],
+      devices: [...(devices?.devices ?? []), ...blockDevices(pod, spec, context.volumePaths)],
+      cdiDevices: devices?.cdiDevices,
+      annotations: devices?.annotations,
       imageRef: image.ref,
       image: image.image,
       targetContainerId: targetOf(spec, context),
@@ -196,6 +199,15 @@ function environmentOf(
       allocatable: services.allocatable(),
     },
   });
+}
+
+/** What the Pod declares hides a plugin's variable of the same name. */
+function withDeclared(
+  own: readonly EnvironmentVariable[] = [],
+  declared: readonly EnvironmentVariable[],
+): readonly EnvironmentVariable[] {
+  const names = new Set(declared.map(({ name }) => name));
+  return [...own.filter(({ name }) => !names.has(name)), ...declared];
 }
 
 async function mountsOf(

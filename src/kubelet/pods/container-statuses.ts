@@ -10,6 +10,7 @@ import type {
   ContainerStatus,
   Pod,
   ResourceRequirements,
+  ResourceStatus,
   VolumeMountStatus,
 } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
@@ -30,6 +31,8 @@ export interface ContainerKnowledge {
   isReady(containerId: string): boolean;
   /** What a container runs with; undefined when that is not known. */
   resourcesOf(name: string, containerId: string): ResourceRequirements | undefined;
+  /** Devices that a container holds, and whether they are healthy. */
+  devicesOf(name: string): readonly ResourceStatus[];
 }
 
 export interface StatusInput {
@@ -57,9 +60,11 @@ export function containerStatuses(input: StatusInput): ContainerStatuses {
     ready: initReady(input, initContainers[i]!, status),
     ...waitingAs(status, initContainers.length > 0 ? 'PodInitializing' : notYet),
   }));
-  const regular = pod.spec.containers.map((container) =>
-    statusOf(input, container, pod.status?.containerStatuses, notYet),
-  );
+  const regular = pod.spec.containers.map((container) => {
+    const status = statusOf(input, container, pod.status?.containerStatuses, notYet);
+    const devices = input.knowledge.devicesOf(container.name);
+    return devices.length > 0 ? { ...status, allocatedResourcesStatus: devices } : status;
+  });
   const ephemeral = (pod.spec.ephemeralContainers ?? []).map((container) =>
     statusOf(input, container as Container, pod.status?.ephemeralContainerStatuses, 'ContainerCreating'),
   );

@@ -14,18 +14,18 @@ import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
 import { PodResize } from '../resize/pod-resize.ts';
-import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
+import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { executePlan } from './pod-execution.ts';
 import { unmountVolumes } from './pod-mounts.ts';
 import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
-import { type StatusTarget, sameJson } from './status-writer.ts';
+import type { StatusTarget } from './status-writer.ts';
 
 export type PodStage = 'syncing' | 'terminating' | 'terminated' | 'finished';
 
@@ -73,6 +73,7 @@ export class PodWorker {
   #isCleaned = false;
   #isDirty = false;
   #isRunning = false;
+  #isHeld = false;
   #failures = 0;
   /** Of processes of the Pod that the kernel has killed for memory. */
   #oomKills = 0;
@@ -117,6 +118,24 @@ export class PodWorker {
   /** The newest status, which the API server may not have yet. */
   get status(): PodStatus | undefined {
     return this.#status ?? this.#pod.status;
+  }
+
+  /** Whether the node has not decided yet if it takes it. */
+  get isHeld(): boolean {
+    return this.#isHeld && this.#stage === 'syncing';
+  }
+
+  /** Nothing is done for it until it is let in. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** The node takes it. */
+  admit(): void {
+    this.#isHeld = false;
+    if (this.#pod.metadata.deletionTimestamp)
+      this.terminate({ graceSeconds: this.#pod.metadata.deletionGracePeriodSeconds });
+    this.wake();
   }
 
   /** A newer version of the Pod. */
@@ -176,7 +195,7 @@ export class PodWorker {
   /** Something may have changed: look again, now or right after the step that is under way. */
   wake(): void {
     this.#isDirty = true;
-    if (!this.#isRunning && !this.#options.signal.aborted) void this.#run();
+    if (!this.#isRunning && !this.isHeld && !this.#options.signal.aborted) void this.#run();
   }
 
   /** The kubelet ends; what runs goes on without it. */
@@ -389,7 +408,8 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, statuses, runtimeName } = this.#services;
+    const { clock, configuration, devices, statuses, runtimeName } = this.#services;
+    const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
     const status = podStatus({
       pod: this.#podWithStatus(),
       observed: this.#observed,
@@ -405,6 +425,7 @@ export class PodWorker {
         isStarted: (id) => this.#verdicts.isStarted(id),
         isReady: (id) => this.#verdicts.isReady(id),
         resourcesOf: (name, id) => this.#services.allocations.actuated(this.uid, name, id),
+        devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
       },
     });
     this.#status = status;
@@ -456,42 +477,6 @@ export class PodWorker {
     this.#stage = stage;
     this.#options.onStage(this);
   }
-}
-
-const ownConditions = new Set([
-  'PodReadyToStartContainers',
-  'Initialized',
-  'Ready',
-  'ContainersReady',
-  'PodScheduled',
-  ...resizeConditionTypes,
-]);
-
-/** Whether two versions of a Pod differ only in what the kubelet itself writes. */
-function isSameToKubelet(a: Pod, b: Pod): boolean {
-  const [x, y] = [a.metadata, b.metadata];
-  const isSameSpec = x.generation !== undefined ? x.generation === y.generation : sameJson(a.spec, b.spec);
-  if (
-    !isSameSpec ||
-    x.deletionTimestamp !== y.deletionTimestamp ||
-    x.deletionGracePeriodSeconds !== y.deletionGracePeriodSeconds
-  )
-    return false;
-  if (!sameJson(x.labels, y.labels) || !sameJson(x.annotations, y.annotations)) return false;
-  const foreign = (pod: Pod) => (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
-  return sameJson(foreign(a), foreign(b));
-}
-
-/** As our own status had them, new ones last: a list that only changes its order is no change. */
-function inOrder(
-  conditions: NonNullable<PodStatus['conditions']>,
-  own: PodStatus,
-): NonNullable<PodStatus['conditions']> {
-  const position = (type: string) => {
-    const index = own.conditions?.findIndex((condition) => condition.type === type) ?? -1;
-    return index < 0 ? Number.MAX_SAFE_INTEGER : index;
-  };
-  return [...conditions].sort((a, b) => position(a.type) - position(b.type));
 }
 
 function earliest(...delays: readonly (number | undefined)[]): number | undefined {

@@ -6,8 +6,10 @@
 import { isPodTerminal } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
-import { rejectionOf } from './admission.ts';
+import type { NodeResources } from '../resource-managers/node-resources.ts';
+import { type Rejection, rejectionOf } from './admission.ts';
 import type { PodServices } from './pod-services.ts';
 import { PodWorker, type TerminationOptions } from './pod-worker.ts';
 import { podFromLabels } from './runtime-pod.ts';
@@ -21,13 +23,15 @@ export interface PodWorkersOptions {
   /** Where a Pod's status goes. */
   statusTarget(pod: Pod): StatusTarget | undefined;
   /** New Pods are refused while this gives a reason: the node is shutting down, or under pressure. */
-  refuse?: ((pod: Pod) => { readonly reason: string; readonly message: string } | undefined) | undefined;
+  refuse?: ((pod: Pod) => Rejection | undefined) | undefined;
 }
 
 export class PodWorkers {
   readonly #options: PodWorkersOptions;
   readonly #workers = new Map<string, PodWorker>();
   #sourcesReady = false;
+  /** Of Pods that get something for themselves: one after the other. */
+  #admission: Promise<void> = Promise.resolve();
 
   constructor(options: PodWorkersOptions) {
     this.#options = options;
@@ -77,14 +81,34 @@ export class PodWorkers {
       return;
     }
     const worker = this.#create(pod);
-    const { allocations } = this.#options.services;
-    const rejection = this.#rejectionOf(allocations.allocated(pod));
+    const { resources } = this.#options.services;
+    if (!resources?.concerns(worker.pod) || hasRun(worker.pod)) {
+      this.#letIn(worker, this.#rejectionOf(worker.pod));
+      return;
+    }
+    // A plugin may take its time over devices; what one Pod gets the next cannot have.
+    worker.hold();
+    this.#admission = this.#admission.then(() => this.#admit(worker, resources));
+  }
+
+  /** What it is to have for itself is taken, unless it was ended while it waited. */
+  async #admit(worker: PodWorker, resources: NodeResources): Promise<void> {
+    const isEnding = () => worker.stage !== 'syncing' || this.#options.signal.aborted;
+    if (isEnding()) return;
+    const problem = this.#rejectionOf(worker.pod);
+    const rejection = problem ?? (await resources.admit(worker.pod).catch(unexpected));
+    if (isEnding()) resources.release(worker.uid);
+    else this.#letIn(worker, rejection);
+  }
+
+  #letIn(worker: PodWorker, rejection: Rejection | undefined): void {
     if (rejection) {
       worker.reject(rejection.reason, rejection.message);
       return;
     }
-    if (!allocations.has(uid)) allocations.allocate(pod);
-    worker.update(pod);
+    const { allocations } = this.#options.services;
+    if (!allocations.has(worker.uid)) allocations.allocate(worker.pod);
+    worker.admit();
   }
 
   /** Its source has it no more. */
@@ -143,24 +167,22 @@ export class PodWorkers {
     return worker;
   }
 
-  #rejectionOf(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
-    // What ran before this kubelet started, is ending or has ended is not asked whether it may.
-    const hasRun = (pod.status?.containerStatuses ?? []).some(({ containerID }) => containerID);
-    if (hasRun || pod.metadata.deletionTimestamp || isPodTerminal(pod)) return undefined;
-    const refused = this.#options.refuse?.(pod);
-    if (refused) return refused;
-    return this.#insufficiency(pod) ?? this.#options.services.resources?.admit(pod);
+  #rejectionOf(pod: Pod): Rejection | undefined {
+    return hasRun(pod) ? undefined : (this.#options.refuse?.(pod) ?? this.#insufficiency(pod));
   }
 
   /** Why the node has not enough for what one of its Pods asks for now. */
-  resizeRejection(pod: Pod): { readonly reason: string; readonly message: string } | undefined {
+  resizeRejection(pod: Pod): Rejection | undefined {
     return this.#insufficiency(pod);
   }
 
   #insufficiency(pod: Pod) {
     const others = this.all()
       .filter(
-        (worker) => worker.uid !== pod.metadata.uid && (worker.stage === 'syncing' || worker.stage === 'terminating'),
+        (worker) =>
+          worker.uid !== pod.metadata.uid &&
+          !worker.isHeld &&
+          (worker.stage === 'syncing' || worker.stage === 'terminating'),
       )
       .map((worker) => worker.pod);
     return rejectionOf(pod, others, this.#options.node());
@@ -177,6 +199,17 @@ export class PodWorkers {
   #abandon(): void {
     for (const worker of this.#workers.values()) worker.abandon();
   }
+}
+
+/** What ran before this kubelet started, is ending or has ended is not asked whether it may. */
+function hasRun(pod: Pod): boolean {
+  const { deletionTimestamp } = pod.metadata;
+  const hasContainer = (pod.status?.containerStatuses ?? []).some(({ containerID }) => containerID);
+  return hasContainer || deletionTimestamp !== undefined || isPodTerminal(pod);
+}
+
+function unexpected(error: unknown): Rejection {
+  return { reason: 'UnexpectedAdmissionError', message: messageOf(error) };
 }
 
 /** Oldest first. */

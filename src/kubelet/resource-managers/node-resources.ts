@@ -1,7 +1,7 @@
 /**
- * Gives Pods processors and memory of their own, as the policies of the node say: asks each kind where it could, joins the answers to one
- * place, takes it there, and remembers all of it in checkpoint files, so that a kubelet that starts anew finds it as it was. A Pod
- * that cannot have what it asks for is refused whole.
+ * Gives Pods processors, memory and devices of their own, as the policies of the node say: asks each kind where it could, joins the answers to
+ * one place, takes it there, and remembers all of it in checkpoint files, so that a kubelet that starts anew finds it as it was. A Pod
+ * that cannot have what it asks for is refused whole. One Pod after the other: what one takes the next cannot have.
  */
 import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
@@ -9,6 +9,7 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Log } from '../../base/log.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeDevices } from '../devices/node-devices.ts';
 import type { StateFiles } from '../host/host.ts';
 import { reservedAmounts } from '../node/capacity.ts';
 import type { Rejection } from '../pods/admission.ts';
@@ -25,6 +26,8 @@ export interface NodeResourcesOptions {
   readonly topology: MachineTopology;
   readonly state: StateFiles;
   readonly log: Log;
+  /** Absent where no plugin has any. */
+  readonly devices?: NodeDevices | undefined;
 }
 
 /** Where a container's processes may run and their memory lie; absent: anywhere. */
@@ -64,6 +67,11 @@ export class NodeResources {
     return this.#cpus !== undefined || this.#memory !== undefined;
   }
 
+  /** Whether there is something to decide about the Pod. */
+  concerns(pod: Pod): boolean {
+    return this.isActive || (this.#options.devices?.concerns(pod) ?? false);
+  }
+
   /** What the kubelet before this one has given away. Throws when it was another policy's or machine's. */
   async restore(): Promise<void> {
     const { configuration } = this.#options;
@@ -74,14 +82,14 @@ export class NodeResources {
     await this.#save();
   }
 
-  /** Takes what the Pod is to have for itself, or says why it cannot have it; then it has nothing. */
-  admit(pod: Pod): Rejection | undefined {
-    if (!this.isActive) return undefined;
+  /** Takes what the Pod is to have for itself, or says why it cannot have it; then it has nothing. Not before the one before it is through. */
+  async admit(pod: Pod): Promise<Rejection | undefined> {
     const { topologyManagerScope: scope } = this.#options.configuration;
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     try {
-      const shared = scope === 'pod' ? this.#placeFor(pod, asOneContainer(pod)) : undefined;
-      for (const container of containers) this.#allocate(pod, container, shared ?? this.#placeFor(pod, container));
+      const shared = scope === 'pod' ? this.#placeFor(pod) : undefined;
+      for (const container of containers)
+        await this.#allocate(pod, container, shared ?? this.#placeFor(pod, container));
     } catch (error) {
       this.release(pod.metadata.uid ?? '');
       if (error instanceof AllocationError) return { reason: error.reason, message: error.message };
@@ -92,6 +100,7 @@ export class NodeResources {
   }
 
   release(podUid: string): void {
+    this.#options.devices?.release(podUid);
     if (!this.isActive) return;
     this.#cpus?.release(podUid);
     this.#memory?.release(podUid);
@@ -100,8 +109,9 @@ export class NodeResources {
 
   /** Gives back what Pods hold that the node has no more. */
   retain(hasPod: (uid: string) => boolean): void {
-    const uids = [...(this.#cpus?.podUids() ?? []), ...(this.#memory?.podUids() ?? [])];
-    for (const uid of uids) if (!hasPod(uid)) this.release(uid);
+    const { devices } = this.#options;
+    const uids = [this.#cpus, this.#memory, devices].flatMap((holder) => holder?.podUids() ?? []);
+    for (const uid of new Set(uids)) if (!hasPod(uid)) this.release(uid);
   }
 
   placementOf(podUid: string, container: string): ContainerPlacement {
@@ -122,18 +132,25 @@ export class NodeResources {
     return this.#saving;
   }
 
-  #placeFor(pod: Pod, container: Container): TopologyHint {
-    const { configuration, topology } = this.#options;
+  /** Without a container: for all of the Pod. */
+  #placeFor(pod: Pod, container?: Container): TopologyHint {
+    const { configuration, devices, topology } = this.#options;
     const policy = configuration.topologyManagerPolicy;
     if (policy === 'none') return anywhere;
-    const hints = [this.#cpus?.hints(pod, container), this.#memory?.hints(pod, container)];
+    const one = container ?? asOneContainer(pod);
+    const hints = [
+      ...(devices?.hints(pod, container) ?? []),
+      this.#cpus?.hints(pod, one),
+      this.#memory?.hints(pod, one),
+    ];
     const { hint, admits } = mergeHints(hints, { policy, nodes: topology.nodes, prefersClosest: this.#prefersClosest });
     if (!admits)
       throw new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
     return hint;
   }
 
-  #allocate(pod: Pod, container: Container, hint: TopologyHint): void {
+  async #allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
+    await this.#options.devices?.allocate(pod, container, hint);
     this.#cpus?.allocate(pod, container, hint);
     this.#memory?.allocate(pod, container, hint);
   }
@@ -162,6 +179,7 @@ export class NodeResources {
   /** One after the other: the last state is the one that stays. */
   #save(): Promise<void> {
     const { configuration, log, state } = this.#options;
+    if (!this.isActive) return this.#saving;
     const cpus = this.#cpus?.checkpoint() ?? { policyName: configuration.cpuManagerPolicy, defaultCpuSet: '' };
     const memory = this.#memory?.checkpoint() ?? { policyName: configuration.memoryManagerPolicy };
     this.#saving = this.#saving

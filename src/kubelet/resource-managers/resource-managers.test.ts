@@ -265,15 +265,15 @@ describe('a node', () => {
 
   it('puts a container on one memory node with its processors and its memory', async () => {
     const { resources } = await node({ topologyManagerPolicy: 'single-numa-node', reservedMemory });
-    assert.equal(resources.admit(guaranteed('a', '3', '2Gi')), undefined);
+    assert.equal(await resources.admit(guaranteed('a', '3', '2Gi')), undefined);
     assert.deepEqual(resources.placementOf('a', 'main'), { cpusetCpus: '1-3', cpusetMems: '0' });
     assert.equal(
-      resources.admit(guaranteed('b', '1', '2Gi')),
+      await resources.admit(guaranteed('b', '1', '2Gi')),
       undefined,
       'the first node has processors left but no memory',
     );
     assert.deepEqual(resources.placementOf('b', 'main'), { cpusetCpus: '4', cpusetMems: '1' });
-    assert.deepEqual(resources.admit(guaranteed('c', '3', '3Gi')), {
+    assert.deepEqual(await resources.admit(guaranteed('c', '3', '3Gi')), {
       reason: 'TopologyAffinityError',
       message: 'Resources cannot be allocated with Topology locality',
     });
@@ -300,7 +300,7 @@ describe('a node', () => {
       reservedMemory,
     } as const;
     const { resources: together } = await node(settings);
-    assert.equal(together.admit(pair), undefined);
+    assert.equal(await together.admit(pair), undefined);
     assert.deepEqual(
       [together.placementOf('pair', 'main').cpusetMems, together.placementOf('pair', 'side').cpusetMems],
       ['1', '1'],
@@ -309,17 +309,17 @@ describe('a node', () => {
 
   it('gives memory of several nodes together where one has not enough, and then none of them alone', async () => {
     const { resources } = await node({ topologyManagerPolicy: 'restricted', reservedMemory });
-    assert.equal(resources.admit(guaranteed('wide', '6', '6Gi')), undefined);
+    assert.equal(await resources.admit(guaranteed('wide', '6', '6Gi')), undefined);
     assert.equal(resources.placementOf('wide', 'main').cpusetMems, '0-1');
-    assert.equal(resources.admit(guaranteed('narrow', '500m', '512Mi'))?.reason, 'TopologyAffinityError');
+    assert.equal((await resources.admit(guaranteed('narrow', '500m', '512Mi')))?.reason, 'TopologyAffinityError');
     resources.release('wide');
-    assert.equal(resources.admit(guaranteed('narrow', '500m', '512Mi')), undefined);
+    assert.equal(await resources.admit(guaranteed('narrow', '500m', '512Mi')), undefined);
   });
 
   it('finds what it has given when it starts anew, and takes back what nobody has any more', async () => {
     const before = await node({ reservedMemory });
-    before.resources.admit(guaranteed('a', '2', '1Gi'));
-    before.resources.admit(guaranteed('b', '2', '1Gi'));
+    await before.resources.admit(guaranteed('a', '2', '1Gi'));
+    await before.resources.admit(guaranteed('b', '2', '1Gi'));
     await before.resources.saved;
     const state = JSON.parse(before.files.get('cpu_manager_state')!);
     assert.deepEqual(state, {

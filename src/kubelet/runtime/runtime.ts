@@ -229,6 +229,8 @@ export interface ContainerConfig {
   readonly environment: readonly EnvironmentVariable[];
   readonly mounts: readonly Mount[];
   readonly devices: readonly Device[];
+  /** Of the Container Device Interface, by their full names. */
+  readonly cdiDevices?: readonly string[] | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Relative to the sandbox's log directory. */

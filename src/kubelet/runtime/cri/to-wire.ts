@@ -121,6 +121,7 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
     envs: config.environment.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
     mounts: config.mounts.map(mount),
     devices: config.devices,
+    CDIDevices: config.cdiDevices?.map((name) => ({ name })),
     labels: config.labels,
     annotations: config.annotations,
     logPath: config.logPath,

@@ -1,0 +1,101 @@
+/** A plugin of devices as its test wants it: it serves on a socket of its own, lists what it is told to, and keeps what it was asked. */
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { grpcMethod } from '../grpc/codec.ts';
+import { GrpcConnection } from '../grpc/grpc-connection.ts';
+import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
+import {
+  type ContainerAllocateResponse,
+  type Device,
+  type DevicePluginOptions,
+  devicePluginService,
+  registrationService,
+} from './gen/device-plugin-v1beta1.ts';
+
+export interface ScriptedPluginOptions {
+  /** Where it puts its socket, and finds the kubelet's. */
+  readonly folder: string;
+  readonly endpoint?: string;
+  readonly options?: DevicePluginOptions;
+  readonly preferred?: (ids: readonly string[], count: number) => readonly string[];
+  readonly allocate?: (ids: readonly string[]) => Partial<ContainerAllocateResponse>;
+  readonly preStart?: (ids: readonly string[]) => void;
+}
+
+export interface ScriptedPlugin {
+  /** Asked for, in order: `Allocate a,b`. */
+  readonly calls: readonly string[];
+  /** What it has from now on. */
+  list(devices: readonly Device[]): void;
+  register(resourceName: string, request?: { readonly version?: string; readonly endpoint?: string }): Promise<void>;
+  close(): void;
+}
+
+const noOptions: DevicePluginOptions = { preStartRequired: false, getPreferredAllocationAvailable: false };
+const register = grpcMethod(registrationService, 'Register');
+
+/** `nodes`: memory nodes that it is close to. */
+export function device(ID: string, { health = 'Healthy', nodes = [] as readonly number[] } = {}): Device {
+  return { ID, health, topology: nodes.length > 0 ? { nodes: nodes.map((id) => ({ ID: BigInt(id) })) } : undefined };
+}
+
+export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<ScriptedPlugin> {
+  const { endpoint = 'plugin.sock', folder, options = noOptions } = script;
+  const calls: string[] = [];
+  let devices: readonly Device[] = [];
+  let changed = Promise.withResolvers<void>();
+  const server = await grpcServer();
+  serve(server, script, calls, async function* lists(signal: AbortSignal) {
+    const gone = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    while (!signal.aborted) {
+      const { promise } = changed;
+      yield { devices };
+      await Promise.race([promise, gone]);
+    }
+  });
+  await server.listen(join(folder, endpoint));
+  return {
+    calls,
+    list(next) {
+      devices = next;
+      changed.resolve();
+      changed = Promise.withResolvers();
+    },
+    async register(resourceName, { version = 'v1beta1', endpoint: other = endpoint } = {}) {
+      const kubelet = `unix://${join(folder, 'kubelet.sock')}`;
+      const connection = await GrpcConnection.open({ clock: systemClock, endpoint: kubelet, requestTimeoutMs: 0 });
+      try {
+        await connection.unary(register, { version, endpoint: other, resourceName, options });
+      } finally {
+        connection.close();
+      }
+    },
+    close: () => server.close(),
+  };
+}
+
+function serve(
+  server: GrpcServer,
+  { allocate = () => ({}), options = noOptions, preferred = () => [], preStart = () => {} }: ScriptedPluginOptions,
+  calls: string[],
+  lists: (signal: AbortSignal) => AsyncIterable<{ readonly devices: readonly Device[] }>,
+): void {
+  server.serve(devicePluginService, {
+    GetDevicePluginOptions: async () => options,
+    ListAndWatch: (_, signal) => lists(signal),
+    async GetPreferredAllocation({ containerRequests: [request] }) {
+      const { availableDeviceIDs = [], mustIncludeDeviceIDs = [], allocationSize = 0 } = request ?? {};
+      calls.push(`GetPreferredAllocation ${allocationSize} of ${availableDeviceIDs} with ${mustIncludeDeviceIDs}`);
+      return { containerResponses: [{ deviceIDs: preferred(availableDeviceIDs, allocationSize) }] };
+    },
+    async Allocate({ containerRequests }) {
+      calls.push(`Allocate ${containerRequests.map(({ devicesIds }) => devicesIds)}`);
+      return { containerResponses: containerRequests.map(({ devicesIds }) => allocate(devicesIds)) };
+    },
+    async PreStartContainer({ devicesIds }) {
+      calls.push(`PreStartContainer ${devicesIds}`);
+      preStart(devicesIds);
+      return {};
+    },
+  });
+}
