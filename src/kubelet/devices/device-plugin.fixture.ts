@@ -1,8 +1,8 @@
 /** A plugin of devices as its test wants it: it serves on a socket of its own, lists what it is told to, and keeps what it was asked. */
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { sleep, systemClock } from '../../base/clock.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection } from '../grpc/grpc-connection.ts';
+import { GrpcConnection, GrpcError, grpcCodes } from '../grpc/grpc-connection.ts';
 import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
 import {
   type ContainerAllocateResponse,
@@ -18,7 +18,9 @@ export interface ScriptedPluginOptions {
   readonly endpoint?: string;
   readonly options?: DevicePluginOptions;
   readonly preferred?: (ids: readonly string[], count: number) => readonly string[];
-  readonly allocate?: (ids: readonly string[]) => Partial<ContainerAllocateResponse>;
+  readonly allocate?: (
+    ids: readonly string[],
+  ) => Partial<ContainerAllocateResponse> | Promise<Partial<ContainerAllocateResponse>>;
   readonly preStart?: (ids: readonly string[]) => void;
 }
 
@@ -27,6 +29,7 @@ export interface ScriptedPlugin {
   readonly calls: readonly string[];
   /** What it has from now on. */
   list(devices: readonly Device[]): void;
+  /** As soon as the kubelet listens. */
   register(resourceName: string, request?: { readonly version?: string; readonly endpoint?: string }): Promise<void>;
   close(): void;
 }
@@ -64,11 +67,17 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
     async register(resourceName, { version = 'v1beta1', endpoint: other = endpoint } = {}) {
       const kubelet = `unix://${join(folder, 'kubelet.sock')}`;
       const connection = await GrpcConnection.open({ clock: systemClock, endpoint: kubelet, requestTimeoutMs: 0 });
-      try {
-        await connection.unary(register, { version, endpoint: other, resourceName, options });
-      } finally {
-        connection.close();
-      }
+      const isAbsent = (error: unknown) => error instanceof GrpcError && error.code === grpcCodes.unavailable;
+      const ask = async (): Promise<void> => {
+        try {
+          await connection.unary(register, { version, endpoint: other, resourceName, options });
+        } catch (error) {
+          if (!isAbsent(error)) throw error;
+          await sleep(systemClock, 20);
+          await ask();
+        }
+      };
+      await ask().finally(() => connection.close());
     },
     close: () => server.close(),
   };
@@ -90,7 +99,7 @@ function serve(
     },
     async Allocate({ containerRequests }) {
       calls.push(`Allocate ${containerRequests.map(({ devicesIds }) => devicesIds)}`);
-      return { containerResponses: containerRequests.map(({ devicesIds }) => allocate(devicesIds)) };
+      return { containerResponses: await Promise.all(containerRequests.map(({ devicesIds }) => allocate(devicesIds))) };
     },
     async PreStartContainer({ devicesIds }) {
       calls.push(`PreStartContainer ${devicesIds}`);
