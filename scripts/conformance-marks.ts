@@ -1,6 +1,7 @@
 /**
- * Which tests of upstream's conformance suite have a counterpart here: a test of `test/conformance/` that bears upstream's whole name,
- * from `[sig-` to `[Conformance]`, demands what upstream's does. The names come from facts/conformance.
+ * Which tests of upstream's conformance suite have a counterpart here: a test of `test/conformance/`, or of
+ * `test/node/conformance.test.ts` where it takes real containers, that bears upstream's whole name, from `[sig-` to `[Conformance]`, demands
+ * what upstream's does. The names come from facts/conformance.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -14,7 +15,9 @@ export interface ConformanceMark {
   readonly file: string;
 }
 
-export const conformanceFiles: readonly string[] = globSync('test/conformance/*.test.ts', { cwd: root }).sort();
+export const conformanceFiles: readonly string[] = globSync('test/{conformance/*,node/conformance}.test.ts', {
+  cwd: root,
+}).sort();
 
 /** What tests need: an API server and controllers; or beside them nodes whose Pods are told of as if they ran. */
 const tiers = ['api-only', 'fake-kubelet'] as const;

@@ -30,10 +30,13 @@ export function issuerDiscoveryPages(options: IssuerDiscoveryOptions): ReadonlyM
   const { signer, keySetUri, externalAddress, log } = options;
   try {
     const location = keySetUri ? { uri: keySetUri } : { externalAddress };
-    const document = discoveryDocument(signer, location);
+    const document = () => discoveryDocument(signer, location);
+    // What cannot be served is known at once; what is served follows the signer's keys.
+    document();
+    const maxAgeSeconds = () => signer.keySetMaxAgeSeconds?.() ?? discoveryMaxAgeSeconds;
     return new Map([
-      [discoveryPath, page(JSON.stringify(document), discoveryContentType)],
-      [keySetPath, page(JSON.stringify(signer.jwks()), keySetContentType)],
+      [discoveryPath, page(document, discoveryContentType, maxAgeSeconds)],
+      [keySetPath, page(() => signer.jwks(), keySetContentType, maxAgeSeconds)],
     ]);
   } catch (error) {
     log.warn('the keys of service account tokens are not served', { reason: messageOf(error) });
@@ -41,11 +44,10 @@ export function issuerDiscoveryPages(options: IssuerDiscoveryOptions): ReadonlyM
   }
 }
 
-function page(text: string, contentType: string): Handler {
-  const body = Buffer.from(text);
-  const headers = { 'content-type': contentType, 'cache-control': `public, max-age=${discoveryMaxAgeSeconds}` };
+function page(content: () => object, contentType: string, maxAgeSeconds: () => number): Handler {
   return async ({ method }) => {
     if (method !== 'GET' && method !== 'HEAD') return textResponse(405, '405: Method Not Allowed');
-    return { status: 200, headers, body: { kind: 'bytes', chunks: [body] } };
+    const headers = { 'content-type': contentType, 'cache-control': `public, max-age=${maxAgeSeconds()}` };
+    return { status: 200, headers, body: { kind: 'bytes', chunks: [Buffer.from(JSON.stringify(content()))] } };
   };
 }

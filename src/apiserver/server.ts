@@ -33,7 +33,7 @@ import type { MetricsSource } from './metrics/metrics-page.ts';
 import { RequestStatistics } from './metrics/request-observer.ts';
 import { createPipeline } from './pipeline.ts';
 import { createDispatcher } from './registry/dispatch.ts';
-import { createEnvironment, type Environment } from './registry/environment.ts';
+import { createEnvironment, type Environment, type FurtherStore } from './registry/environment.ts';
 import type { KindStorage } from './registry/kind-storage.ts';
 import type { ResourceHooks } from './registry/resource-hooks.ts';
 import { WatchLifetimes } from './registry/watch-lifetimes.ts';
@@ -64,12 +64,16 @@ export interface BytesStore {
   readonly shared?: boolean | undefined;
   /** What the health checks ask; default: whether the store is open. */
   readonly checks?: StoreChecks | undefined;
+  /** Stores of the same kind that keep some of the built-in resources in its place. */
+  readonly further?: readonly FurtherStore<Uint8Array>[] | undefined;
 }
 
 /** Reject when something is wrong. */
 export interface StoreChecks {
   healthy(): Promise<void>;
   ready(): Promise<void>;
+  /** Of further stores. */
+  readonly further?: readonly HealthCheck[] | undefined;
 }
 
 /** Who asks and what they may: made with a client that passes every check, since both read from the cluster. */
@@ -439,7 +443,7 @@ function checksOf(apiStore: ApiStore): StoreChecks {
 
 const definitionsPrefix = '/registry/apiextensions.k8s.io/customresourcedefinitions/';
 
-type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale'>;
+type EnvironmentSettings = Omit<Parameters<typeof createEnvironment>[0], 'store' | 'form' | 'isStale' | 'further'>;
 
 function environmentOf(
   apiStore: ApiStore,
@@ -448,6 +452,6 @@ function environmentOf(
 ): Environment {
   if (apiStore.kind === 'objects')
     return createEnvironment({ ...settings, store: apiStore.store, form: () => objectForm });
-  const { store, isStale } = apiStore;
-  return createEnvironment({ ...settings, store, form: byteForm, isStale });
+  const { store, isStale, further } = apiStore;
+  return createEnvironment({ ...settings, store, form: byteForm, isStale, further });
 }

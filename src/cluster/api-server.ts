@@ -28,7 +28,7 @@ import { IdentityStatistics } from '../apiserver/metrics/identity-statistics.ts'
 import type { KubeletClientOptions } from '../apiserver/node-proxy/kubelet-connections.ts';
 import { nodeProxyHandlers } from '../apiserver/node-proxy/node-proxy.ts';
 import { reviewHandlers } from '../apiserver/reviews/reviews.ts';
-import type { TokenRequestOptions } from '../apiserver/reviews/token-request.ts';
+import type { TokenLimits } from '../apiserver/reviews/token-request.ts';
 import type { PortRange } from '../apiserver/services/node-ports.ts';
 import type { ServiceAllocator, ServiceAllocatorOptions } from '../apiserver/services/service-allocator.ts';
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
@@ -80,7 +80,7 @@ export interface ComposedApiServerOptions {
   /** Default: `Node`, then `RBAC`. */
   readonly authorizers?: (() => readonly ChainedAuthorizer[]) | undefined;
   readonly authentication?: AuthenticationSettings | undefined;
-  readonly tokenRequests?: Pick<TokenRequestOptions, 'maxExpirationSeconds' | 'extendExpiration'> | undefined;
+  readonly tokenRequests?: TokenLimits | undefined;
   /** Where those who give the settings above count too; shown by `/metrics`. */
   readonly identity?: IdentityStatistics | undefined;
   readonly runtimeConfig?: Readonly<Record<string, boolean>> | undefined;

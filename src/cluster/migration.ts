@@ -87,7 +87,6 @@ async function openExclusively(
         if ((await store.currentRevision()) !== source.revision)
           throw new TransferError('somebody has written to the source meanwhile');
       },
-      [Symbol.asyncDispose]: () => store.close(),
     };
   } catch (error) {
     await store.close();

@@ -123,9 +123,7 @@ export async function checkSnapshot(file: string, { clock, report }: SnapshotSur
 
 async function openSource(address: StoreAddress, access: EtcdAccess, clock: Clock): Promise<TransferSource> {
   if (address.kind === 'lmdb') return lmdbSource(address.path);
-  const store = await openEtcdAt(address.endpoints, access, clock);
-  const source = await etcdSource(store, clock);
-  return { ...source, [Symbol.asyncDispose]: () => store.close() };
+  return etcdSource(await openEtcdAt(address.endpoints, access, clock), clock);
 }
 
 function openSalvage(address: StoreAddress): Promise<SalvagedSource> {

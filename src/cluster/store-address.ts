@@ -86,12 +86,19 @@ export async function openEtcdAt(
   }
 }
 
-export function etcdSource(store: EtcdStore<Buffer>, clock: Clock): Promise<TransferSource> {
-  return storeSource(store, {
-    start: registryPrefix,
-    end: prefixEnd(registryPrefix),
-    expiresAtMs: (key) => (key.startsWith(eventsPrefix) ? clock.now() + eventTtlMs : 0),
-  });
+/** The store is closed with the source, and where there is none because it could not be read. */
+export async function etcdSource(store: EtcdStore<Buffer>, clock: Clock): Promise<TransferSource> {
+  try {
+    const source = await storeSource(store, {
+      start: registryPrefix,
+      end: prefixEnd(registryPrefix),
+      expiresAtMs: (key) => (key.startsWith(eventsPrefix) ? clock.now() + eventTtlMs : 0),
+    });
+    return { ...source, [Symbol.asyncDispose]: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /** Rejects when an API server works on this etcd: where one ever did, it is listened whether anything changes. */

@@ -37,6 +37,14 @@ export interface ServiceAccountIdentity {
   readonly isLegacy: boolean;
 }
 
+/**
+ * What ServiceAccount admission asks for: its tokens live longer than they say, so that old clients that never re-read them go on, and their
+ * use is told.
+ */
+export const warnOnlyExpirationSeconds = 3607;
+/** How much longer: a year. */
+export const extendedExpirationSeconds: number = 365 * 24 * 3600;
+
 const prefix = 'system:serviceaccount:';
 const legacyClaim = 'kubernetes.io/serviceaccount/';
 

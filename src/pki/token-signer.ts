@@ -49,6 +49,8 @@ export interface TokenSigner {
   verify(token: string): Promise<TokenClaims>;
   /** The public keys with which others can verify; none if the key is a shared secret. */
   jwks(): JsonWebKeySet;
+  /** How long others may keep `jwks`; absent: as long as they like. */
+  keySetMaxAgeSeconds?(): number;
 }
 
 /** Why a token is not accepted. `issuer`: it is somebody else's, and another authenticator may know it. */
@@ -74,7 +76,7 @@ export interface TokenSignerOptions {
 /** The issuer of the tokens that lie in Secrets, and never expire. */
 export const legacyIssuer = 'kubernetes/serviceaccount';
 
-interface VerificationKey {
+export interface VerificationKey {
   readonly id: string;
   readonly key: KeyObject;
   readonly algorithm: TokenAlgorithm;
@@ -99,23 +101,40 @@ export function createTokenSigner({
       const signature = sign(algorithm.digest, Buffer.from(text), { key: signingKey, dsaEncoding: 'ieee-p1363' });
       return `${text}.${signature.toString('base64url')}`;
     },
-    async verify(token) {
-      const { header, claims, input, signature } = parseToken(token);
-      checkIssuer(claims, issuers);
-      const candidates = verificationKeys.filter(
-        ({ id }) => header.kid === undefined || header.kid === '' || header.kid === id,
-      );
-      if (candidates.length === 0) throw new TokenError('signature', 'invalid signature, no keys found');
-      const genuine = candidates.some(
-        ({ key, algorithm: { name, digest } }) =>
-          header.alg === name && verify(digest, input, { key, dsaEncoding: 'ieee-p1363' }, signature),
-      );
-      if (!genuine) throw new TokenError('signature', 'invalid signature');
-      checkTimes(claims, clock);
-      return claims;
-    },
+    verify: (token) =>
+      verifyToken(token, {
+        clock,
+        issuers,
+        keysNamed: (named) => (named === '' ? verificationKeys : verificationKeys.filter(({ id }) => id === named)),
+      }),
     jwks: () => ({ keys: verificationKeys.map(({ id, key, algorithm: { name } }) => toJsonWebKey(key, name, id)) }),
   };
+}
+
+export interface VerificationOptions {
+  readonly clock: Clock;
+  readonly issuers: readonly string[];
+  /** The keys of an id; all of them for a token that names none. */
+  readonly keysNamed: (id: string) => readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+}
+
+/** Rejects with `TokenError`. */
+export async function verifyToken(
+  token: string,
+  { clock, issuers, keysNamed }: VerificationOptions,
+): Promise<TokenClaims> {
+  const { header, claims, input, signature } = parseToken(token);
+  checkIssuer(claims, issuers);
+  const { kid = '' } = header;
+  const candidates = typeof kid === 'string' ? await keysNamed(kid) : [];
+  if (candidates.length === 0) throw new TokenError('signature', 'invalid signature, no keys found');
+  const genuine = candidates.some(
+    ({ key, algorithm: { name, digest } }) =>
+      header.alg === name && verify(digest, input, { key, dsaEncoding: 'ieee-p1363' }, signature),
+  );
+  if (!genuine) throw new TokenError('signature', 'invalid signature');
+  checkTimes(claims, clock);
+  return claims;
 }
 
 /** For simulations: tokens that depend on the secret and the claims alone (HS256). No other program can verify them. */
@@ -163,8 +182,12 @@ interface ParsedToken {
 }
 
 function signingInput(header: object, claims: object): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part(header)}.${part(claims)}`;
+  return `${encodedPart(header)}.${encodedPart(claims)}`;
+}
+
+/** A header or a payload as it stands in a token. */
+export function encodedPart(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
 function parseToken(token: string): ParsedToken {

@@ -10,7 +10,7 @@ export interface Diagnosis {
   readonly forAllNodes: Rejection | undefined;
   /** By node name; nodes that no plugin looked at (not asked for by name) are left out. */
   readonly byNode: ReadonlyMap<string, Rejection>;
-  /** What preemption found, e.g. `preemption: 0/1 nodes are available: ...`. */
+  /** What preemption found, e.g. `no new claims to deallocate, preemption: 0/1 nodes are available: ...`. */
   readonly preemption: string;
 }
 

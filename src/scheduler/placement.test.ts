@@ -333,7 +333,14 @@ test('preemption that cannot help says so in upstream words', () => {
   const outcome = preempt(subject, placement.diagnosis, state, profile, () => false);
   assert.equal(
     diagnosisMessage({ ...placement.diagnosis, preemption: outcome.message }),
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+  );
+  const forAllNodes = { plugin: 'VolumeBinding', reasons: ['claim is lost'], resolvable: false };
+  const hopeless = { ...placement.diagnosis, forAllNodes };
+  const { message } = preempt(subject, hopeless, state, profile, () => false);
+  assert.equal(
+    diagnosisMessage({ ...hopeless, preemption: message }),
+    '0/1 nodes are available: claim is lost. not found',
   );
 });
 

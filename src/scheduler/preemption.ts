@@ -23,6 +23,12 @@ export type PreemptionOutcome =
   /** With the text for the Pod's condition, and whether the Pod may go on waiting for the node it is nominated to. */
   | { readonly victims: undefined; readonly message: string; readonly keepsNomination: boolean };
 
+/**
+ * A Pod that a plugin rules out on all nodes before the plugin of resource claims has seen it: upstream's then misses its own notes, and
+ * preemption, which comes after it, is not asked.
+ */
+const neverPrepared: PreemptionOutcome = { victims: undefined, message: 'not found', keepsNomination: true };
+
 /** Whether a disruption budget has no room left for this Pod. */
 export type IsProtected = (pod: Pod) => boolean;
 
@@ -33,11 +39,13 @@ export function preempt(
   profile: SchedulingProfile,
   isProtected: IsProtected,
 ): PreemptionOutcome {
+  // Upstream's plugin of resource claims is asked before preemption, and says of each Pod without claims what it cannot do for it.
   const none = (message: string, keepsNomination = true): PreemptionOutcome => ({
     victims: undefined,
-    message: `preemption: ${message}`,
+    message: `no new claims to deallocate, preemption: ${message}`,
     keepsNomination,
   });
+  if (diagnosis.forAllNodes && !diagnosis.forAllNodes.resolvable) return neverPrepared;
   if (pod.spec.preemptionPolicy === 'Never') return none('not eligible due to preemptionPolicy=Never.');
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated ? state.node(nominated) : undefined;

@@ -114,6 +114,30 @@ test('a runtime that cannot be reached is told to the client as a Status', async
   lost.close();
 });
 
+test('a runtime that is lost before it tells how the command ended is no success', async (t) => {
+  const fragile = createServer();
+  fragile.on('upgrade', async (request, socket, head) => {
+    const streams = await acceptCommand({ request, socket, head }, both);
+    await streams?.stdout(Buffer.from('half a'));
+    socket.end();
+  });
+  const passing = createServer();
+  passing.on('upgrade', async (request, socket, head) => {
+    const streams = await acceptCommand({ request, socket, head }, both);
+    if (streams) await bridge(streams, { url: new URL(`http://127.0.0.1:${portOf(fragile)}/exec`) }, both);
+  });
+  await Promise.all([listen(fragile), listen(passing)]);
+  t.after(() => {
+    fragile.close();
+    passing.close();
+  });
+  const heard = await talk(portOf(passing), 'v5.channel.k8s.io', () => {});
+  assert.equal(heard[1], 'half a');
+  const status = JSON.parse(heard[3] ?? '');
+  assert.equal(status.reason, 'InternalError');
+  assert.equal(status.message, 'Internal error occurred: error reading from error stream: unexpected EOF');
+});
+
 test('the SPDY header dictionary is the specification´s, byte for byte', () => {
   const digest = createHash('sha256').update(headerDictionary()).digest('hex');
   assert.equal(digest, '51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc06498407f02');

@@ -280,6 +280,9 @@ function spdyStreams(
   };
 }
 
+/** In v4 success is told too: a session that ends without a word was cut off, and nobody knows how its command went. */
+const lostVerdict = 'error reading from error stream: unexpected EOF';
+
 /** The client's side: dials `target` with SPDY and runs the command that its URL names for the given streams. */
 export async function bridge(streams: CommandStreams, target: UpgradeTarget, options: CommandOptions): Promise<void> {
   const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v4.channel.k8s.io' };
@@ -307,7 +310,7 @@ export async function bridge(streams: CommandStreams, target: UpgradeTarget, opt
     for await (const chunk of error.incoming) verdict.push(chunk);
     await Promise.all(pumps);
     const text = Buffer.concat(verdict).toString();
-    await streams.finish(text === '' ? successStatus : parseStatus(text));
+    await streams.finish(text === '' ? commandFailure(lostVerdict) : parseStatus(text));
   } finally {
     streams.signal.removeEventListener('abort', onGone);
     connection.close();

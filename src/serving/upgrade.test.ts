@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, describe, it } from 'node:test';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -138,6 +138,30 @@ describe('a joined connection', () => {
     const text = await readAll(client);
     assert.match(text, /^HTTP\/1\.1 418 /);
     assert.match(text, /Content-Type: text\/x-tea\r\n[\s\S]*\r\n\r\nshort$/);
+  });
+
+  it('hears the last words of a side that would not listen any more', async () => {
+    const backend = await listening(createServer());
+    const reached = new Promise<Socket>((resolve) => {
+      backend.on('upgrade', (_request, socket: Socket) => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n');
+        resolve(socket);
+      });
+    });
+    const url = new URL(`http://127.0.0.1:${portOf(backend)}/`);
+    const headers = { connection: 'Upgrade', upgrade: 'test' };
+    const answer = await sendRequest({ url }, { method: 'POST', headers });
+    assert.ok(answer.upgraded);
+    const heard: Buffer[] = [];
+    answer.socket.on('data', (chunk: Buffer) => heard.push(chunk)).on('error', () => {});
+    const closed = once(answer.socket, 'close');
+    const far = await reached;
+    // All in one turn: what it says arrives together with the news that it has gone, before anything can be read.
+    far.write('exit code 3');
+    far.resetAndDestroy();
+    for (let i = 0; i < 3; i++) answer.socket.write('more input');
+    await closed;
+    assert.equal(Buffer.concat(heard).toString(), 'exit code 3');
   });
 
   it('ends on both sides when one breaks', async () => {

@@ -133,7 +133,7 @@ export function answerTo(
     signal?.addEventListener('abort', onAbort, { once: true });
     outgoing.on('upgrade', (response, socket, head) => {
       settled();
-      resolve({ upgraded: true, socket, head, headers: response.headers });
+      resolve({ upgraded: true, socket: outliveFailedWrites(socket), head, headers: response.headers });
     });
     outgoing.on('response', (response) => {
       response.on('close', settled);
@@ -148,6 +148,17 @@ export function answerTo(
     // A sender who stops half-way leaves nothing that could be answered.
     else handOn(body, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
   });
+}
+
+/**
+ * Node closes a socket whose write fails and forgets what it has not read yet. A command that ends with input left over makes its
+ * runtime close just so, right behind the exit code: here a failed write says nothing, and the reader finds the end by itself.
+ */
+function outliveFailedWrites(socket: Duplex): Duplex {
+  const { _write: write, _writev: writev } = socket;
+  socket._write = (chunk, encoding, done) => write.call(socket, chunk, encoding, () => done());
+  if (writev) socket._writev = (chunks, done) => writev.call(socket, chunks, () => done());
+  return socket;
 }
 
 async function handOn(pieces: AsyncIterable<Uint8Array>, outgoing: ClientRequest): Promise<void> {
@@ -225,12 +236,12 @@ export function join(a: Duplex, b: Duplex): void {
 
 function flow(from: Duplex, to: Duplex): void {
   const onClose = () => {
-    if (!from.readableEnded) to.destroy();
     // Nobody is left to hear what `to` would still say; what it is to be told must leave first.
-    else if (to.writableFinished) to.destroy();
-    else to.once('finish', () => to.destroy());
+    if (to.writableFinished) to.destroy();
+    else to.end(() => to.destroy());
   };
-  from.on('error', () => to.destroy());
+  // How a side ended is its own matter: the other one is told all that came from it, then that it is over.
+  from.on('error', () => {});
   from.on('close', onClose);
   if (from.destroyed) onClose();
   else from.pipe(to);

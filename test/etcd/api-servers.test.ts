@@ -1,7 +1,9 @@
 /** Three API servers over one etcd are one cluster: what one is told the others know, and no client notices that one goes. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { customResourceDefinitions } from '../../src/api/gen/apiextensions-v1.ts';
+import { apiServices } from '../../src/api/gen/apiregistration-v1.ts';
 import { leases } from '../../src/api/gen/coordination-v1.ts';
 import {
   type ConfigMap,
@@ -17,11 +19,18 @@ import { isNotFound } from '../../src/apimachinery/status.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createHttpTransport } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
+import { bufferCodec } from '../../src/storage/codec.ts';
+import { openEtcdStore } from '../../src/storage/etcd/index.ts';
 import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { type ServerProcess, type Servers, startServers } from './servers.fixture.ts';
 import { until } from './until.ts';
 
 const namespace = 'default';
+
+interface ListOf<O> {
+  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items: readonly O[];
+}
 
 describe('three API servers over one etcd', { skip: etcdMissing() }, () => {
   let etcd: Etcd;
@@ -29,7 +38,9 @@ describe('three API servers over one etcd', { skip: etcdMissing() }, () => {
   let clients: readonly [Client, Client, Client];
   before(async () => {
     etcd = await startEtcd();
-    servers = await startServers({ count: 3, endpoints: etcd.endpoints, flags: ['--shutdown-delay-duration=1s'] });
+    // The largest chance there may be: in all that follows clients are sent to other servers now and then.
+    const flags = ['--shutdown-delay-duration=1s', '--goaway-chance=0.02'];
+    servers = await startServers({ count: 3, endpoints: etcd.endpoints, flags });
     clients = servers.all.map(({ client }) => client) as unknown as typeof clients;
   });
   after(async () => {
@@ -146,6 +157,86 @@ describe('three API servers over one etcd', { skip: etcdMissing() }, () => {
     await clients[2].raw({ method: 'GET', path: `${path}/coracle` });
   });
 
+  test('an APIService that one was given is followed by all, and forgotten by all', async () => {
+    const name = 'v1.fleet.example.com';
+    const service = { namespace, name: 'nobody' };
+    await clients[0].create(apiServices, {
+      metadata: { name },
+      spec: { group: 'fleet.example.com', version: 'v1', groupPriorityMinimum: 100, versionPriority: 100, service },
+    });
+    const answers = (code: number) =>
+      Promise.all(
+        clients.map((client) =>
+          until(() =>
+            assert.rejects(client.raw({ method: 'GET', path: '/apis/fleet.example.com/v1/ships' }), { code }),
+          ),
+        ),
+      );
+    await answers(503);
+    for (const client of clients) {
+      await until(async () => {
+        const { status } = await client.get(apiServices, { name });
+        assert.equal(status?.conditions?.find(({ type }) => type === 'Available')?.reason, 'ServiceNotFound');
+      });
+    }
+    await clients[2].delete(apiServices, { name });
+    await answers(404);
+  });
+
+  test('what was compacted can be listed at no server, whichever it was read from before', async () => {
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const page = (client: Client, query: Record<string, string>) =>
+      client.raw({ method: 'GET', path, query: new Map(Object.entries(query)) }) as Promise<ListOf<ConfigMap>>;
+    await Promise.all(['one', 'two', 'three'].map((name) => clients[0].create(configMaps, configMap(`paged-${name}`))));
+    const first = await page(clients[0], { limit: '1' });
+    const { resourceVersion = '', continue: token = '' } = first.metadata;
+    const exact = { resourceVersion, resourceVersionMatch: 'Exact' };
+    for (const client of clients) assert.equal((await page(client, exact)).metadata.resourceVersion, resourceVersion);
+    await clients[1].create(configMaps, configMap('after-the-page'));
+
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, codec: bufferCodec, clock: systemClock });
+    await store.compact(await store.currentRevision());
+    await store.close();
+    for (const client of clients) {
+      await assert.rejects(page(client, exact), {
+        code: 410,
+        reason: 'Expired',
+        message: 'The resourceVersion for the provided list is too old.',
+      });
+      const refused = await page(client, { limit: '1', continue: token }).catch((error) => error);
+      assert.deepEqual([refused.code, refused.reason], [410, 'Expired']);
+      const rest = await page(client, { continue: refused.status.metadata.continue });
+      const now = await page(client, {});
+      assert.deepEqual(
+        rest.items.map(({ metadata }) => metadata.name),
+        now.items.slice(1).map(({ metadata }) => metadata.name),
+      );
+    }
+  });
+
+  test('a client that is sent away still gets its answers and its watch, and goes on at another server', async () => {
+    const [{ port }] = servers.all as [ServerProcess];
+    const { resourceVersion } = await clients[0].list(configMaps, { namespace });
+    const session = connect(`https://127.0.0.1:${port}`, servers.tls);
+    try {
+      let sentAway = false;
+      session.once('goaway', () => {
+        sentAway = true;
+      });
+      const path = `/api/v1/namespaces/${namespace}/configmaps`;
+      const watch = session.request({ ':path': `${path}?watch=1&resourceVersion=${resourceVersion}` });
+      const event = textOf(watch, '\n');
+      // One of fifty, as chance will have it.
+      for (let i = 0; !sentAway && i < 5000; i++)
+        assert.equal(JSON.parse(await textOf(session.request({ ':path': '/version' }))).major, '1');
+      assert.ok(sentAway, 'no connection was ever sent away');
+      await clients[1].create(configMaps, configMap('after-the-goaway'));
+      assert.equal(JSON.parse(await event).object.metadata.name, 'after-the-goaway');
+    } finally {
+      session.destroy();
+    }
+  });
+
   test('a token that one has signed is believed by the others', async () => {
     await clients[0].create(namespaces, { metadata: { name: 'accounts' }, spec: {} });
     await clients[0].create(serviceAccounts, { metadata: { name: 'robot', namespace: 'accounts' } });
@@ -192,6 +283,16 @@ describe('three API servers over one etcd', { skip: etcdMissing() }, () => {
     await first.client.create(configMaps, configMap('alone'));
   });
 });
+
+/** Up to this text; without one, to the end. */
+async function textOf(stream: AsyncIterable<Buffer>, end?: string): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += chunk;
+    if (end !== undefined && text.includes(end)) break;
+  }
+  return text;
+}
 
 async function assertAddresses(client: Client, expected: readonly string[]): Promise<void> {
   const ref = { namespace, name: 'kubernetes' };

@@ -11,6 +11,7 @@ import type { Client } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
 import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { CompactedError } from '../../src/storage/store.ts';
 import { type Servers, startServers } from './servers.fixture.ts';
 import { until } from './until.ts';
 
@@ -112,12 +113,107 @@ describe('a server with a prefix of its own and encryption', { skip: etcdMissing
   });
 });
 
+describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-overrides-'));
+  let home: Etcd;
+  let apart: Etcd;
+  let servers: Servers;
+  let client: Client;
+  before(async () => {
+    [home, apart] = await Promise.all([startEtcd(), startEtcd()]);
+    const path = join(folder, 'encryption.json');
+    writeFileSync(path, JSON.stringify(encryption));
+    const [endpoint] = apart.endpoints;
+    const flags = [
+      `--etcd-servers-overrides=/events#${endpoint},/secrets#${endpoint},apps/*#${endpoint}`,
+      '--etcd-compaction-interval=2s',
+      '--etcd-healthcheck-timeout=500ms',
+      '--etcd-readycheck-timeout=500ms',
+      `--encryption-provider-config=${path}`,
+    ];
+    servers = await startServers({ count: 2, endpoints: home.endpoints, flags });
+    client = servers.all[0]!.client;
+  });
+  after(async () => {
+    await servers.stop();
+    await Promise.all([home.stop(), apart.stop()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  const namesIn = async (etcd: Etcd) => {
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, codec: bufferCodec, clock: systemClock });
+    const { entries } = await store.range({ start: '/registry/', end: '/registry0' });
+    await store.close();
+    return new Map(entries.map(({ key: name, value }) => [name, value]));
+  };
+  const page = (path: string) => client.raw({ method: 'GET', path }) as Promise<string>;
+
+  test('they lie there and nowhere else, encrypted as at home, and everything else lies at home', async () => {
+    await client.create(secrets, { metadata: { name: 'apart', namespace }, stringData: { a: 'b' } });
+    await client.create(configMaps, { metadata: { name: 'home', namespace } });
+    const [atHome, there] = await Promise.all([namesIn(home), namesIn(apart)]);
+    const secret = '/registry/secrets/default/apart';
+    assert.equal(there.get(secret)?.toString('latin1', 0, 22), 'k8s:enc:aesgcm:v1:one:');
+    assert.ok(atHome.has('/registry/configmaps/default/home'));
+    const moved = /^\/registry\/(events|secrets|deployments|daemonsets|replicasets|statefulsets|controllerrevisions)\//;
+    assert.deepEqual(
+      [...atHome.keys()].filter((name) => moved.test(name)),
+      [],
+    );
+    assert.deepEqual(
+      [...there.keys()].filter((name) => !moved.test(name)),
+      [],
+    );
+  });
+
+  test('each server sees at once what the other wrote there, and a watch goes on from its list', async () => {
+    const [, second] = servers.all;
+    const { resourceVersion } = await second!.client.list(secrets, { namespace });
+    await client.create(configMaps, { metadata: { name: 'in-between', namespace } });
+    const made = await client.create(secrets, { metadata: { name: 'seen', namespace } });
+    const read = await second!.client.get(secrets, { namespace, name: 'seen' });
+    assert.equal(read.metadata.resourceVersion, made.metadata.resourceVersion);
+    for await (const event of second!.client.watch(secrets, { namespace, resourceVersion })) {
+      assert.deepEqual([event.type, event.object.metadata.name], ['ADDED', 'seen']);
+      break;
+    }
+  });
+
+  test('each etcd is compacted by itself', async () => {
+    for (const { endpoints } of [home, apart]) {
+      const store = await openEtcdStore({ endpoints, codec: bufferCodec, clock: systemClock });
+      await until(() => assert.rejects(store.get('/registry/a', { revision: 1 }), CompactedError));
+      await store.close();
+    }
+  });
+
+  test('without theirs they fail, the rest goes on, and the checks name it', async () => {
+    assert.match(await page('/readyz?verbose'), /\[\+\]etcd-override-0 ok\n\[\+\]etcd-override-readiness-0 ok\n/);
+    assert.doesNotMatch(await page('/livez?verbose'), /etcd-override-readiness/);
+    const [member] = apart.members;
+    await member!.signal('SIGKILL');
+    await until(async () => {
+      const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
+      assert.match(answer, /\[\+\]etcd ok[\s\S]*\[-\]etcd-override-0 failed: reason withheld/);
+    });
+    await client.create(configMaps, { metadata: { name: 'meanwhile', namespace } });
+    await assert.rejects(client.create(secrets, { metadata: { name: 'lost', namespace } }));
+    await member!.start();
+    await until(async () => assert.equal(await page('/readyz'), 'ok'));
+    await until(() => client.get(secrets, { namespace, name: 'seen' }));
+  });
+});
+
 describe('flags that cannot be', { skip: etcdMissing() }, () => {
   const cases = [
     { flag: '--etcd-servers=10.0.0.1:2379', problem: /is no URL of an etcd server/ },
     { flag: '--storage-media-type=application/cbor', problem: /--storage-media-type "application\/cbor" invalid/ },
     { flag: '--storage-backend=etcd2', problem: /--storage-backend invalid, allowed values: etcd3/ },
-    { flag: '--etcd-servers-overrides=/events#http://127.0.0.1:1', problem: /all resources share one etcd/ },
+    {
+      flag: '--etcd-servers-overrides=events#http://127.0.0.1:1',
+      problem: /must be of format: group\/resource#servers/,
+    },
+    { flag: '--etcd-servers-overrides=/events#127.0.0.1:1', problem: /is no URL of an etcd server/ },
     { flag: '--etcd-cafile=/nowhere/ca.crt', problem: /--etcd-cafile \/nowhere\/ca.crt cannot be read/ },
     { flag: '--endpoint-reconciler-type=master-count', problem: /must be lease or none/ },
     { flag: '--storage-initialization-timeout=1s', problem: /no etcd server answers at http:\/\/127.0.0.1:1/ },

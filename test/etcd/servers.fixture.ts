@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createHttpTransport, type HttpTransport } from '../../src/client/http-transport.ts';
+import { createHttpTransport, type HttpTransport, type TlsOptions } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { type CertificateAuthority, createCertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
@@ -46,6 +46,8 @@ export interface ServerProcess extends HostProcess {
 
 export interface Servers {
   readonly all: readonly ServerProcess[];
+  /** Whom to trust and what to show as the administrator. */
+  readonly tls: TlsOptions;
   /** By way of the balancer, on a connection of its own. */
   connect(): { readonly client: Client; close(): Promise<void> };
   /** Another component, started on a host of this name, as the administrator and by way of the balancer. */
@@ -59,8 +61,8 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
   const folder = mkdtempSync(join(tmpdir(), 'coracle-servers-'));
   const { authority, admin } = writeKeys(folder, ['127.0.0.1']);
   const transports: HttpTransport[] = [];
+  const tls = { ca: authority.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
   const clientOf = (port: number) => {
-    const tls = { ca: authority.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
     const transport = createHttpTransport({ server: `https://127.0.0.1:${port}`, clock: systemClock, tls });
     transports.push(transport);
     return { client: createClient(transport), close: () => transport.close() };
@@ -107,7 +109,7 @@ export async function startServers({ count, endpoints, flags = [] }: ServersOpti
     await stop();
     throw error;
   }
-  return { all, connect: () => clientOf(port), component, stop };
+  return { all, tls, connect: () => clientOf(port), component, stop };
 }
 
 export interface Keys {

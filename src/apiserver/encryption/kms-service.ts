@@ -1,7 +1,7 @@
 /** A key management service behind a unix socket: gRPC, with a limit for each call. */
-import type { Client as GrpcClient, Metadata } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
-import type { Decoded, Draft, Message, MessageCodec, Sent, Table } from '../../base/wire-message.ts';
+import { connectUnaryService, UnaryCallError, type UnaryMethod } from '../../base/unary-service.ts';
+import type { Decoded, Draft, Message, Sent, Table } from '../../base/wire-message.ts';
 import {
   decryptRequest,
   decryptResponse,
@@ -25,44 +25,26 @@ export interface KmsServiceOptions {
   readonly clock: Clock;
 }
 
-export async function connectKms(options: KmsServiceOptions): Promise<KmsService> {
-  const grpc = await import('@grpc/grpc-js');
-  const client = new grpc.Client(options.endpoint, grpc.credentials.createInsecure(), {
-    'grpc.default_authority': 'localhost',
-  });
-  const call = methodsOf(client, new grpc.Metadata(), options);
-  return {
-    status: () => call('Status', statusRequest, statusResponse, {}),
-    encrypt: (request) => call('Encrypt', encryptRequest, encryptResponse, request),
-    decrypt: (request) => call('Decrypt', decryptRequest, decryptResponse, request),
-    close: () => client.close(),
-  };
-}
+const statusMethod = { name: 'Status', question: statusRequest, answer: statusResponse };
+const encryptMethod = { name: 'Encrypt', question: encryptRequest, answer: encryptResponse };
+const decryptMethod = { name: 'Decrypt', question: decryptRequest, answer: decryptResponse };
 
-function methodsOf(client: GrpcClient, metadata: Metadata, options: KmsServiceOptions) {
-  return <Q extends Table, R extends Table>(
-    method: string,
-    question: MessageCodec<Q>,
-    answer: MessageCodec<R>,
+export async function connectKms({ endpoint, timeoutMs, clock }: KmsServiceOptions): Promise<KmsService> {
+  const service = await connectUnaryService({ target: endpoint, service: 'v2.KeyManagementService', clock });
+  const call = async <Q extends Table, R extends Table>(
+    method: UnaryMethod<Q, R>,
     request: Draft<Q>,
-  ): Promise<Message<R>> =>
-    new Promise((resolve, reject) => {
-      let late = false;
-      const underWay = client.makeUnaryRequest(
-        `/v2.KeyManagementService/${method}`,
-        question.encode,
-        answer.decode,
-        request,
-        metadata,
-        (error, response) => {
-          timer.cancel();
-          if (!error) resolve(response as Message<R>);
-          else reject(late ? new Error('context deadline exceeded') : new Error(error.details, { cause: error }));
-        },
-      );
-      const timer = options.clock.after(options.timeoutMs, () => {
-        late = true;
-        underWay.cancel();
-      });
-    });
+  ): Promise<Message<R>> => {
+    try {
+      return await service.call(method, request, timeoutMs);
+    } catch (error) {
+      throw error instanceof UnaryCallError ? new Error(error.details, { cause: error }) : error;
+    }
+  };
+  return {
+    status: () => call(statusMethod, {}),
+    encrypt: (request) => call(encryptMethod, request),
+    decrypt: (request) => call(decryptMethod, request),
+    close: () => service.close(),
+  };
 }

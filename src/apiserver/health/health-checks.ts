@@ -18,7 +18,11 @@ export interface HealthCheck {
 
 export interface HealthOptions {
   ready(): Promise<void>;
-  readonly store: { healthy(): Promise<void>; ready(): Promise<void> };
+  readonly store: {
+    healthy(): Promise<void>;
+    ready(): Promise<void>;
+    readonly further?: readonly HealthCheck[] | undefined;
+  };
 }
 
 const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
@@ -69,6 +73,7 @@ export class HealthChecks {
       { name: 'log', check: well },
       { name: 'etcd', check: () => store.healthy() },
       { name: 'etcd-readiness', in: ['readyz'], check: () => store.ready() },
+      ...(store.further ?? []),
       { name: 'informer-sync', in: ['readyz'], check: ready },
     ];
   }

@@ -1,5 +1,5 @@
 /**
- * The registry's machinery over one store: a feed, a cache per kind made on first use, and what operations share. Generic over the
+ * The registry's machinery over one store, and others where some resources lie: a feed each, a cache per kind made on first use, and what operations share. Generic over the
  * form in which the store keeps objects; beyond this file nobody knows which it is.
  */
 import { type LabelMatcher, parseLabelSelector } from '../../apimachinery/labels.ts';
@@ -26,6 +26,15 @@ import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
 import type { WatchLifetimes } from './watch-lifetimes.ts';
 
+/** A store of its own for some of the built-in resources: its revisions have no order with those of the others. */
+export interface FurtherStore<V> {
+  readonly store: Store<V>;
+  /** See `ApiStore`. */
+  readonly isStale?: ((key: string) => boolean) | undefined;
+  /** By name, as in `events`, `deployments.apps`. */
+  keeps(resource: string): boolean;
+}
+
 export interface EnvironmentOptions<V> {
   readonly resources: ServedResources;
   readonly store: Store<V>;
@@ -33,6 +42,7 @@ export interface EnvironmentOptions<V> {
   readonly form: () => ObjectForm<V>;
   /** See `ApiStore`. */
   readonly isStale?: ((key: string) => boolean) | undefined;
+  readonly further?: readonly FurtherStore<V>[] | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly watchLifetimes: WatchLifetimes;
@@ -73,19 +83,20 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     json: new Map<ServedResource, Representation>(),
     protobuf: new Map<ServedResource, Representation>(),
   };
-  const feed = new StoreFeed({ store, clock, log });
+  const places = placesOf(options);
 
   const envelope = (resource: ServedResource) =>
     remember(envelopes, resource, () => envelopeOf(resource.apiVersion, resource.row.kind));
   const makeStorage = (kind: StoredKind): KindStorage => {
     const trustedAfter = Math.max(kind.trustedAfter ?? 0, options.trustedAfter());
     const form = options.form();
-    const stored: Source<V> = { keepsObjects: form.keepsObjects, store, feed };
+    const { isStale, ...place } = places.of(kind);
+    const stored: Source<V> = { keepsObjects: form.keepsObjects, ...place };
     const source = kind.source?.(stored) ?? stored;
     const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     const kept = kind.source ? store : undefined;
-    return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale: options.isStale });
+    return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale });
   };
   options.resources.onChange((gone) => gone.forEach(forget));
   /** What was served ends its watches and gives everything back. */
@@ -124,10 +135,28 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       remember(representations[wire], resource, () => wholeObjects(resource, envelope(resource), wire)),
     storages: () => storages.values(),
     revision: () => store.revision,
-    onFirst: (prefix, callback) => feed.onFirst(prefix, callback),
+    onFirst: (prefix, callback) => places.home.feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
-      feed.close();
+      places.close();
+    },
+  };
+}
+
+/** Where kinds lie, each place with the one feed that it has once somebody asks for it. */
+function placesOf<V>({ store, isStale, further = [], clock, log }: EnvironmentOptions<V>) {
+  const home = { store, isStale, feed: new StoreFeed({ store, clock, log }) };
+  const feeds = new Map([[store, home.feed]]);
+  return {
+    home,
+    of({ name, custom }: StoredKind): typeof home {
+      const place = custom ? undefined : further.find(({ keeps }) => keeps(name));
+      if (!place) return home;
+      const feed = remember(feeds, place.store, () => new StoreFeed({ store: place.store, clock, log }));
+      return { store: place.store, isStale: place.isStale, feed };
+    },
+    close() {
+      for (const feed of feeds.values()) feed.close();
     },
   };
 }

@@ -21,31 +21,38 @@ import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
-import { boundTokenClaims } from '../../pki/service-account-token.ts';
+import {
+  boundTokenClaims,
+  extendedExpirationSeconds,
+  warnOnlyExpirationSeconds,
+} from '../../pki/service-account-token.ts';
 import type { TokenSigner } from '../../pki/token-signer.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { Handler } from '../request.ts';
 import { type ReviewContext, reviewHandler } from './review-handler.ts';
 
-export interface TokenRequestOptions {
+/** How long tokens may live. */
+export interface TokenLimits {
+  /** `--service-account-max-token-expiration`; 0 or absent: no limit. */
+  readonly maxExpirationSeconds?: number | undefined;
+  /** `--service-account-extend-token-expiration`; default true. */
+  readonly extendExpiration?: boolean | undefined;
+  /** How long extended tokens live; default a year. */
+  readonly extendedExpirationSeconds?: number | undefined;
+}
+
+export interface TokenRequestOptions extends TokenLimits {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly signer: Pick<TokenSigner, 'sign'>;
   readonly apiAudiences: readonly string[];
   readonly admission: () => AdmissionChain;
-  /** `--service-account-max-token-expiration`; 0 or absent: no limit. */
-  readonly maxExpirationSeconds?: number | undefined;
-  /** `--service-account-extend-token-expiration`; default true. */
-  readonly extendExpiration?: boolean | undefined;
 }
 
 const kind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
 const defaultExpirationSeconds = 3600;
 const leastExpirationSeconds = 600;
-/** What ServiceAccount admission asks for: its tokens live longer than they say, so that old clients that never re-read them go on. */
-const warnOnlyExpirationSeconds = 3607;
-const extendedExpirationSeconds = 365 * 24 * 3600;
 
 interface Bound {
   readonly pod?: Pod;
@@ -186,7 +193,7 @@ function claimsFor(
       namespace: account.metadata.namespace ?? '',
       serviceAccount: reference(account),
       audiences,
-      expirationSeconds: extend ? extendedExpirationSeconds : asked,
+      expirationSeconds: extend ? (options.extendedExpirationSeconds ?? extendedExpirationSeconds) : asked,
       warnAfterSeconds: extend ? asked : undefined,
       pod: bound.pod && reference(bound.pod),
       secret: bound.secret && reference(bound.secret),

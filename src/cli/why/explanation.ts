@@ -40,7 +40,7 @@ export function subjectText({ kind, namespace, name }: Subject): string {
 
 /**
  *     pod/web-0 in default is Pending
- *       - the scheduler: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. (for 2m)
+ *       - the scheduler: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found (for 2m)
  *       persistentvolumeclaim/data-web-0 in default is Pending
  *         - no StorageClass is called "fast"
  */

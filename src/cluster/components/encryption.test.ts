@@ -21,7 +21,7 @@ import { systemRandom } from '../../base/random.ts';
 import type { Decoded, Draft, Message, MessageCodec, Table } from '../../base/wire-message.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
-import { encryptStore } from './encryption.ts';
+import { openEncryption } from './encryption.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coracle-encryption-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,11 +42,11 @@ async function open(data: string, config: string, { reload = false, clock = new 
   const parts = { clock, random: systemRandom, log: silentLog };
   const path = join(folder, data);
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog });
-  const encryption = await encryptStore(store, { path: config, reload }, parts);
+  const encryption = await openEncryption({ path: config, reload }, parts);
   const existing = (await store.get(`/registry/namespaces/${namespace}`)) !== undefined;
-  const { store: encrypted, isStale } = encryption;
+  const encrypted = encryption.over(store);
   const opened = await (existing ? openServer : openServerWithDefault)({
-    store: { kind: 'bytes', store: encrypted, isStale },
+    store: { kind: 'bytes', store: encrypted, isStale: (key) => encrypted.isStale(key) },
   });
   return {
     ...opened,

@@ -32,9 +32,8 @@ import { contentHash, followFile } from './followed-file.ts';
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'>;
 
 export interface StoreEncryption {
-  readonly store: Store<Uint8Array>;
-  /** See `BytesStore`. */
-  isStale(key: string): boolean;
+  /** The store with its values encrypted. */
+  over(store: Store<Uint8Array>): EncryptedStore;
   readonly healthCheck: HealthCheck;
   close(): Promise<void>;
 }
@@ -57,8 +56,7 @@ const kmsV1Refused =
   'KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.';
 
 /** Rejects with a `CommandError` for a file that is wrong. */
-export async function encryptStore(
-  store: Store<Uint8Array>,
+export async function openEncryption(
   { path, reload, boundTo }: EncryptionSettings,
   parts: Parts,
 ): Promise<StoreEncryption> {
@@ -81,10 +79,9 @@ export async function encryptStore(
     }
   };
   const following = reload ? followFile({ path, clock: parts.clock, look }) : undefined;
-  const encrypted = new EncryptedStore(store, { encryptionOf: encryptionByKey(encryption), boundTo });
+  const encryptionOf = encryptionByKey(encryption);
   return {
-    store: encrypted,
-    isStale: (key) => encrypted.isStale(key),
+    over: (store) => new EncryptedStore(store, { encryptionOf, boundTo }),
     healthCheck: {
       name: 'kms-providers',
       async check() {

@@ -3,8 +3,11 @@
  * upstream's layout, so that a real API server and this one can use the same data, one after the other or at the same time.
  */
 import { messageOf } from '../../apimachinery/status.ts';
+import type { HealthCheck } from '../../apiserver/health/health-checks.ts';
 import type { BytesStore } from '../../apiserver/index.ts';
+import type { FurtherStore } from '../../apiserver/registry/environment.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { Closers } from '../../base/closers.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { bufferCodec } from '../../storage/codec.ts';
 import {
@@ -18,6 +21,7 @@ import {
 import { CommandError } from '../command-error.ts';
 import type { ComponentEnvironment } from './component.ts';
 import { EtcdMetrics } from './etcd-metrics.ts';
+import { parseOverrides } from './etcd-overrides.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { readOptionalPem } from './serving-certificate.ts';
 
@@ -37,11 +41,11 @@ export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): 
   const mediaType = mediaTypeFrom(given);
   const root = registryRoot(given.text('etcd-prefix'));
   const endpoints = given.list('etcd-servers');
-  checkEndpoints(endpoints);
-  refuseOverrides(given);
+  const overrides = parseOverrides(given.list('etcd-servers-overrides'));
+  checkEndpoints('--etcd-servers', endpoints);
+  for (const { servers } of overrides) checkEndpoints('--etcd-servers-overrides', servers);
   const metrics = new EtcdMetrics();
   const options = {
-    endpoints,
     observe: (request: EtcdRequest) => metrics.request(request),
     tls: tlsFrom(given),
     root,
@@ -55,24 +59,39 @@ export function etcdFrom(given: GivenFlags, environment: ComponentEnvironment): 
   const healthTimeoutMs = given.milliseconds('etcd-healthcheck-timeout');
   const readyTimeoutMs = given.milliseconds('etcd-readycheck-timeout');
   const sizesEveryMs = given.milliseconds('etcd-db-metric-poll-interval');
+  const openAt = async (servers: readonly string[], closers: Closers) => {
+    const open = () => openEtcdStore({ ...options, endpoints: servers });
+    const store = await untilOpen(open, { environment, endpoints: servers, withinMs });
+    closers.defer(() => store.close());
+    const compactor = new Compactor({ store, clock, log, intervalMs });
+    closers.defer(() => compactor.close());
+    const polling = pollSizes(store, metrics, { clock, everyMs: sizesEveryMs });
+    closers.defer(() => polling.close());
+    return { store, healthy: probing(store, clock, healthTimeoutMs), ready: probing(store, clock, readyTimeoutMs) };
+  };
   return async () => {
-    const etcd = await untilOpen(() => openEtcdStore(options), { environment, endpoints, withinMs });
-    const compactor = new Compactor({ store: etcd, clock, log, intervalMs });
-    const polling = pollSizes(etcd, metrics, { clock, everyMs: sizesEveryMs });
-    const checks = {
-      healthy: probing(etcd, clock, healthTimeoutMs),
-      ready: probing(etcd, clock, readyTimeoutMs),
-    };
-    return {
-      store: { kind: 'bytes', store: etcd, mediaType, shared: true, checks },
-      boundTo: (key) => root.to + key.slice(root.from.length),
-      metrics: () => metrics.families(),
-      async [Symbol.asyncDispose]() {
-        polling.close();
-        compactor.close();
-        await etcd.close();
-      },
-    };
+    const closers = new Closers();
+    try {
+      const { store, ...checks } = await openAt(endpoints, closers);
+      const further: FurtherStore<Uint8Array>[] = [];
+      const furtherChecks: HealthCheck[] = [];
+      for (const [i, { servers, keeps }] of overrides.entries()) {
+        const { healthy, ready, ...placed } = await openAt(servers, closers);
+        further.push({ ...placed, keeps });
+        furtherChecks.push({ name: `etcd-override-${i}`, check: healthy });
+        furtherChecks.push({ name: `etcd-override-readiness-${i}`, in: ['readyz'], check: ready });
+      }
+      const all = { ...checks, further: furtherChecks };
+      return {
+        store: { kind: 'bytes', store, mediaType, shared: true, checks: all, further },
+        boundTo: (key) => root.to + key.slice(root.from.length),
+        metrics: () => metrics.families(),
+        [Symbol.asyncDispose]: () => closers.close(),
+      };
+    } catch (error) {
+      await closers.close();
+      throw error;
+    }
   };
 }
 
@@ -89,20 +108,11 @@ function mediaTypeFrom(given: GivenFlags): BytesStore['mediaType'] {
   );
 }
 
-/** Revisions of two etcd clusters have no order, and the feed of all caches is one watch. */
-function refuseOverrides(given: GivenFlags): void {
-  if (given.list('etcd-servers-overrides').length === 0) return;
-  throw new CommandError('--etcd-servers-overrides is not supported: all resources share one etcd.', 'Leave it out.');
-}
-
-function checkEndpoints(endpoints: readonly string[]): void {
+function checkEndpoints(flag: string, endpoints: readonly string[]): void {
   for (const endpoint of endpoints) {
     const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-      throw new CommandError(
-        `--etcd-servers ${endpoint} is no URL of an etcd server.`,
-        'Write it as https://10.0.0.1:2379.',
-      );
+      throw new CommandError(`${flag} ${endpoint} is no URL of an etcd server.`, 'Write it as https://10.0.0.1:2379.');
   }
 }
 

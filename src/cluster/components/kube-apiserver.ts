@@ -7,8 +7,6 @@ import type { Auditor } from '../../apiserver/audit/auditor.ts';
 import type { HistoryRetention } from '../../apiserver/compaction.ts';
 import { flags } from '../../apiserver/gen/flags.ts';
 import type { ApiServer, ApiStore, BytesStore } from '../../apiserver/index.ts';
-import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
-import { createTokenSigner } from '../../pki/token-signer.ts';
 import { type FlagDefinition, FlagError } from '../../serving/flags.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { type ApiServerTrust, type ComposedApiServerOptions, firstAddress, startApiServer } from '../api-server.ts';
@@ -29,6 +27,7 @@ import {
   servingCertificate,
 } from './serving-certificate.ts';
 import { tlsParametersFrom } from './tls-flags.ts';
+import { type TokenSigning, tokenLimitsFrom, tokenSigningFrom } from './token-signing.ts';
 
 const ownFlags: readonly FlagDefinition[] = [
   { name: 'data-dir', type: 'string', default: '/var/lib/coracle/kube-apiserver' },
@@ -47,16 +46,18 @@ export const kubeApiServer: ComponentCommand = {
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
   const { clock, random, log, signal } = environment;
-  const { certificate, ...place } = placeFrom(given, environment);
+  await using signing = await tokenSigningFrom(given, environment);
+  const { certificate, ...place } = placeFrom(given, environment, signing);
   await using configured = await configureApiServer(given, environment, tokenTrust(place.trust));
   const open = await storeFrom(given, environment);
   environment.started();
   await using opened = await open();
   try {
     const apiStore = await configured.storeOver(opened.store, opened.boundTo);
-    const server = await startApiServer({ ...place, ...configured.options, store: apiStore, clock, random, log });
+    const options = { ...place, ...configured.options, tokenRequests: signing.limits };
+    const server = await startApiServer({ ...options, store: apiStore, clock, random, log });
     configured.attach(server.server);
-    if (opened.metrics) server.server.registerMetrics(opened.metrics);
+    for (const { metrics } of [opened, signing]) if (metrics) server.server.registerMetrics(metrics);
     const take = (pair: PemPair) => server.http.replaceCertificate(pair.certificate, pair.key);
     void followServingFiles(certificate, take, environment);
     log.info('serving', { addresses: server.http.addresses });
@@ -123,10 +124,15 @@ export async function configureApiServer(
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
-      const { encryptStore } = await import('./encryption.ts');
-      encrypted = await encryptStore(plain.store, { path, reload, boundTo }, environment);
-      const { store, isStale } = encrypted;
-      return { ...plain, store, isStale };
+      const { openEncryption } = await import('./encryption.ts');
+      encrypted = await openEncryption({ path, reload, boundTo }, environment);
+      const { over } = encrypted;
+      const within = (store: BytesStore['store']) => {
+        const inner = over(store);
+        return { store: inner, isStale: (key: string) => inner.isStale(key) };
+      };
+      const further = plain.further?.map((each) => ({ ...each, ...within(each.store) }));
+      return { ...plain, ...within(plain.store), further };
     },
     attach(server) {
       if (encrypted) server.registerHealthCheck(encrypted.healthCheck);
@@ -173,6 +179,7 @@ type Place = Pick<
 function placeFrom(
   given: GivenFlags,
   environment: ComponentEnvironment,
+  signing: TokenSigning,
 ): Place & { readonly certificate: ServingPair } {
   const bindAddress = given.text('bind-address') || '0.0.0.0';
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
@@ -186,7 +193,7 @@ function placeFrom(
   const certificate = certificateFrom(given, environment, { serviceCidrs, advertiseAddress, bindAddress });
   return {
     certificate,
-    trust: trustFrom(given, environment, certificate),
+    trust: trustFrom(given, certificate, signing),
     listen: [{ host: bindAddress, port: given.number('secure-port') }],
     advertiseAddress,
     serviceCidrs,
@@ -219,10 +226,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
   return {
     nodePortRange: portRange(given.text('service-node-port-range')),
     externalHostname: given.optionalText('external-hostname'),
-    tokenRequests: {
-      maxExpirationSeconds: maxTokenExpirationSeconds(given),
-      extendExpiration: given.flag('service-account-extend-token-expiration'),
-    },
+    tokenRequests: tokenLimitsFrom(given),
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
     featureGates: given.map<boolean>('feature-gates'),
     enableAdmission: given.list('enable-admission-plugins'),
@@ -306,27 +310,13 @@ function certificateFrom(given: GivenFlags, environment: ComponentEnvironment, a
   );
 }
 
-function trustFrom(given: GivenFlags, environment: ComponentEnvironment, serving: PemPair): ApiServerTrust {
-  const { clock, log } = environment;
-  const [issuer = 'https://kubernetes.default.svc', ...otherIssuers] = given.list('service-account-issuer');
+function trustFrom(given: GivenFlags, serving: PemPair, { tokens, issuers }: TokenSigning): ApiServerTrust {
   const apiAudiences = given.list('api-audiences');
-  const keyFile = given.optionalText('service-account-signing-key-file');
-  if (keyFile === undefined) log.warn('no --service-account-signing-key-file: tokens end with this process');
-  const tokens = createTokenSigner({
-    clock,
-    issuers: [issuer, ...otherIssuers, 'kubernetes/serviceaccount'],
-    signingKeyPem: keyFile
-      ? readPem('--service-account-signing-key-file', keyFile)
-      : encodePrivateKey(systemKeys.generate()),
-    verificationKeyPems: given
-      .list('service-account-key-file')
-      .map((path) => readPem('--service-account-key-file', path)),
-  });
   return {
     clientCaPem: readOptionalPem('--client-ca-file', given.text('client-ca-file')) ?? '',
     serving: { certificatePem: serving.certificate, keyPem: serving.key },
     tokens,
-    issuers: [issuer, ...otherIssuers],
+    issuers,
     ...(apiAudiences.length > 0 ? { apiAudiences } : {}),
     keySetUri: given.optionalText('service-account-jwks-uri'),
     requestHeader: requestHeaderFrom(given),
@@ -345,14 +335,6 @@ function requestHeaderFrom(given: GivenFlags): ApiServerTrust['requestHeader'] {
     groupHeaders: given.list('requestheader-group-headers'),
     extraHeaderPrefixes: given.list('requestheader-extra-headers-prefix'),
   };
-}
-
-function maxTokenExpirationSeconds(given: GivenFlags): number {
-  const seconds = given.milliseconds('service-account-max-token-expiration') / 1000;
-  const [least, most] = [3600, 2 ** 32];
-  if (seconds !== 0 && (seconds < least || seconds > most))
-    throw new FlagError(`the service-account-max-token-expiration must be between 1 hour and ${most} seconds`);
-  return seconds;
 }
 
 function portRange(text: string): { readonly first: number; readonly last: number } {

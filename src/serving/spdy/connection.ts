@@ -60,7 +60,8 @@ export class SpdyConnection {
     this.#options = options;
     this.#nextId = options.role === 'client' ? 1 : 2;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('error', () => this.close());
+    // What came before it broke still counts.
+    socket.on('error', () => this.#afterHandling());
     socket.on('end', () => this.#afterHandling());
     socket.on('close', () => this.#afterHandling());
     if (head.length > 0) this.#receive(head);
