@@ -50,7 +50,11 @@ async function setUp(
   test.after(async () => {
     stop.abort();
     plugin.close();
-    await kubelet.done;
+    let isDone = false;
+    void kubelet.done.then(() => {
+      isDone = true;
+    });
+    await until(() => isDone);
     rmSync(path, { recursive: true });
   });
   const amounts = async () => (await getNode(client, node))?.status?.allocatable?.[gpu];
