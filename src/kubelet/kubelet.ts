@@ -11,7 +11,7 @@ import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
-import { devicePlugins, restoredDevices } from './devices/start.ts';
+import { restoredDevices } from './devices/restored-devices.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -24,7 +24,7 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
-import { PluginRegistration } from './plugins/plugin-registration.ts';
+import { openNodeSockets } from './node-sockets.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
 import { removeOrphans } from './pods/orphans.ts';
 import type { PodServices } from './pods/pod-services.ts';
@@ -316,15 +316,15 @@ class RunningKubelet implements Kubelet {
     });
   }
 
-  async #followPlugins(): Promise<void> {
-    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
-    const shared = pick(this.#context);
-    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
-    const handlers = {
-      ...(this.#csi ? { CSIPlugin: this.#csi.plugins } : {}),
-      ...(devices ? { DevicePlugin: devices } : {}),
-    };
-    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
+  #followPlugins(): Promise<void> {
+    return openNodeSockets({
+      ...pick(this.#context),
+      host: this.host,
+      devices: this.#devices,
+      resources: this.#resources,
+      workers: this.workers,
+      handlers: this.#csi ? { CSIPlugin: this.#csi.plugins } : {},
+    });
   }
 
   async #register(): Promise<void> {
