@@ -1,11 +1,14 @@
 /**
  * The kubelet: makes its machine a Node, runs the Pods that are bound to it and tells the API server how they fare. It knows the
  * cluster only through its client, and the machine only through a `ContainerRuntime` and a `NodeHost`; what runs keeps running
- * while the API server is away, and when the kubelet itself ends. Length: all rooms of the kubelet are joined here, each in a few lines.
+ * while the API server is away, and when the kubelet itself ends.
+ *
+ * Length: this is where the kubelet's parts are joined, and each has a few lines here that say what it gets.
  */
 import { isMirrorPod } from '../api/core/v1/mirror-pod.ts';
 import { type Node, nodes, type Pod, pods, services as serviceType } from '../api/gen/core-v1.ts';
 import { messageOf, notFound } from '../apimachinery/status.ts';
+import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
@@ -78,6 +81,8 @@ export interface Kubelet {
   problem(): string | undefined;
   /** Absent where there can be no CSI drivers. */
   readonly csi: NodeCsi | undefined;
+  /** What holds Pods up that are to start or to end here. */
+  causes(): CauseList;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
   readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
@@ -241,6 +246,10 @@ class RunningKubelet implements Kubelet {
 
   get csi(): NodeCsi | undefined {
     return this.#csi;
+  }
+
+  causes(): CauseList {
+    return this.#context.causes.toList();
   }
 
   get counts(): NodeCareCounts {
@@ -469,6 +478,7 @@ class RunningKubelet implements Kubelet {
       allocatable: () => this.#reporter.allocatable,
       runtimeHandler: (name) => this.#reporter.runtimeHandlers.find((handler) => handler.name === name),
       networkProblem: () => this.#reporter.networkProblem,
+      explain: (pod, notes) => this.#context.causes.replace('kubelet', subjectOf(pods, pod), notes),
       event: (pod, type, reason, message, container) => {
         const fieldPath = container === undefined ? undefined : containerPath(pod, container);
         recorder.record(

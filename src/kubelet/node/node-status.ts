@@ -73,8 +73,12 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
         }
       : {}),
     features: { supplementalGroupsPolicy: input.supplementalGroupsPolicy },
+    declaredFeatures: declaredFeatures.filter((feature) => configuration.featureGates[feature] ?? true),
   };
 }
+
+/** What Pods and the API server may count on here, by the names of gates. */
+const declaredFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 function asQuantities(amounts: Readonly<Record<string, number>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));

@@ -14,7 +14,7 @@ import { mountVolumes, pullSecrets } from './pod-mounts.ts';
 import type { ContainerStop, PodPlan } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { resourceSettings } from './resource-settings.ts';
-import { type RuntimePod, readySandbox } from './runtime-pod.ts';
+import { type RuntimeContainer, type RuntimePod, readySandbox } from './runtime-pod.ts';
 
 export interface ExecutionContext {
   readonly pod: Pod;
@@ -45,6 +45,10 @@ export async function executePlan(
   const { files } = services.host;
   // The Pod's folder comes first: it gives what is below its rights.
   await files.prepare(pod);
+  if (plan.reset.length > 0) {
+    for (const container of plan.reset) await resetContainer(services, container, context);
+    return { didSomething: true };
+  }
   const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod, observed)]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
@@ -83,6 +87,18 @@ export async function executePlan(
   const renewAfterMs =
     volumes.renewAtMs === undefined ? undefined : Math.max(1000, volumes.renewAtMs - services.clock.now());
   return { didSomething, retryAfterMs, renewAfterMs };
+}
+
+/** Its log stays until the Pod goes. */
+async function resetContainer(
+  services: PodServices,
+  container: RuntimeContainer,
+  { pod, observed, signal }: ExecutionContext,
+): Promise<void> {
+  const podIp = readySandbox(observed)?.ips[0] ?? '';
+  if (container.state !== 'exited')
+    await stopContainer(services, pod, container, { graceSeconds: 0, message: 'killing', podIp, signal });
+  await services.runtime.removeContainer(container.id, { signal });
 }
 
 /** The classes first: a Pod's group has no more than those above it. Containers that still run with more than they are to have keep it. */

@@ -3,6 +3,7 @@ import type { Pod, Service } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeCsi } from '../csi/node-csi.ts';
@@ -58,5 +59,7 @@ export interface PodServices {
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */
+  /** What holds the Pod up from now on, in place of what did before. */
+  explain(pod: Pod, causes: readonly CauseNote[]): void;
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
 }

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { CauseList } from '../../reconcile/causes.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
 import type { CsiCallFigures } from '../csi/csi-metrics.ts';
 import type { CsiVolumeStats } from '../csi/csi-stats.ts';
@@ -35,6 +36,8 @@ export interface KubeletView {
   volumeStats?(namespace: string, name: string): readonly PodVolumeStats[];
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
+  /** What holds Pods up that are to start or to end here. */
+  causes?(): CauseList;
   /** What the kubelet did for its node. */
   counts?(): NodeCareCounts;
   /** Of those certificates that the kubelet renews itself. */
@@ -101,6 +104,7 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }
       });
     },
     cpuNanoSeconds,
+    causes: () => kubelet.causes(),
     counts: () => kubelet.counts,
     certificates,
     problem: () => kubelet.problem(),
