@@ -14,7 +14,7 @@ import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
-import { CauseLedger } from '../reconcile/causes.ts';
+import { CauseLedger, causesPath } from '../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
@@ -145,7 +145,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   });
   const { server } = apiServer;
   const causes = new CauseLedger(clock);
-  server.registerPath('/debug/causes', causesPage(causes));
+  server.registerPath(causesPath, causesPage(causes));
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
@@ -239,7 +239,7 @@ function causesPage(causes: CauseLedger): Parameters<ApiServer['registerPath']>[
   return async () => ({
     status: 200,
     headers: {},
-    body: { kind: 'object', object: { kind: 'CauseList', items: causes.all() } },
+    body: { kind: 'object', object: causes.toList() },
   });
 }
 

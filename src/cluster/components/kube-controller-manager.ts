@@ -12,10 +12,13 @@ import {
 import { type CertificateAuthority, loadCertificateAuthority } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
+import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { FlagError } from '../../serving/flags.ts';
+import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
+import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
@@ -43,6 +46,8 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
     environment,
   );
+  await using access = await delegatedAccess(name, given, environment);
+  const causes = new CauseLedger(environment.clock);
   environment.started();
   await using health = await startHealthServer({
     host,
@@ -50,12 +55,14 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     tls,
     tlsParameters,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
+    guarded: causesPage(causes, access, environment),
   });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new Closers();
   const { clock, random, log } = environment;
-  await whileLeading(connection.client, leader, environment, (signal, guard) => {
-    const context = componentContext({ client: guard(connection.client), clock, random, log, signal });
+  const annotations = causesAnnotations(health, { host, port });
+  await whileLeading(connection.client, { ...leader, annotations }, environment, (signal, guard) => {
+    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, causes });
     const contextFor = (account: string) =>
       accountContext(account, context, { as: connection.options, guard, connections: accounts });
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);

@@ -1,11 +1,14 @@
 /** `coracle kube-scheduler`. */
 import { parseDuration } from '../../apimachinery/time.ts';
+import { CauseLedger } from '../../reconcile/causes.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { flags } from '../../scheduler/gen/flags.ts';
 import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
+import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
+import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { type LeaderSettings, whileLeading } from './leader.ts';
@@ -18,14 +21,24 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const settings = schedulerSettings(given);
   const { host, port, tls, tlsParameters } = secureServer(given, environment, 'kube-scheduler');
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
+  await using access = await delegatedAccess('kube-scheduler', given, environment);
+  const causes = new CauseLedger(environment.clock);
   environment.started();
   const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
-  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths });
+  await using health = await startHealthServer({
+    host,
+    port,
+    tls,
+    tlsParameters,
+    paths,
+    guarded: causesPage(causes, access, environment),
+  });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   const { clock, random, log } = environment;
-  await whileLeading(connection.client, settings.leader, environment, (signal, guard) =>
+  const leader = { ...settings.leader, annotations: causesAnnotations(health, { host, port }) };
+  await whileLeading(connection.client, leader, environment, (signal, guard) =>
     runScheduler(
-      componentContext({ client: guard(connection.client), clock, random, log, signal }),
+      componentContext({ client: guard(connection.client), clock, random, log, signal, causes }),
       settings.scheduler,
     ),
   );
