@@ -1,22 +1,30 @@
-/** The health page of a component: plain HTTP or HTTPS, open to everybody, and nothing else behind it. */
-import { createServer as createPlainServer, type RequestListener } from 'node:http';
+/** The pages of a component about itself: its health, its metrics. Plain HTTP or HTTPS; open to everybody unless it is said who may read them. */
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer } from 'node:https';
 import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { CommandError } from '../command-error.ts';
+import type { ComponentAccess } from './component-access.ts';
+
+export type HealthPage = () => { readonly healthy: boolean; readonly text: string; readonly type?: string };
 
 export interface HealthServerOptions {
   readonly host: string;
   /** 0: no server. */
   readonly port: number;
-  readonly paths: Readonly<
-    Record<string, () => { readonly healthy: boolean; readonly text: string; readonly type?: string }>
-  >;
+  readonly paths: Readonly<Record<string, HealthPage>>;
+  /** Absent: everybody may read all pages. */
+  readonly access?: Pick<ComponentAccess, 'refusal'> | undefined;
   /** Absent: plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
   readonly tlsParameters?: TlsParameters | undefined;
 }
 
-export const alwaysOk = () => ({ healthy: true, text: 'ok' });
+export const alwaysOk: HealthPage = () => ({ healthy: true, text: 'ok' });
 
 export interface HealthServer extends AsyncDisposable {
   /** For connections from now on. */
@@ -24,23 +32,12 @@ export interface HealthServer extends AsyncDisposable {
 }
 
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { host, port, paths, tls, tlsParameters = defaultTlsParameters } = options;
+  const { host, port, tls, tlsParameters = defaultTlsParameters } = options;
   if (port === 0) return { replaceCertificate() {}, [Symbol.asyncDispose]: async () => {} };
-  const answer: RequestListener = (request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/';
-    const look = Object.hasOwn(paths, path) ? paths[path] : undefined;
-    const {
-      healthy,
-      text,
-      type = 'text/plain; charset=utf-8',
-    } = look?.() ?? { healthy: false, text: '404 page not found\n' };
-    response.writeHead(look ? (healthy ? 200 : 503) : 404, {
-      'content-type': type,
-      'x-content-type-options': 'nosniff',
-    });
-    response.end(text);
-  };
-  const secure = tls && createServer({ ...tlsParameters, cert: tls.certificate, key: tls.key }, answer);
+  const answer: RequestListener = (request, response) => void answerTo(request, response, options);
+  // Certificates of clients are looked at, where that is asked for, by who decides about access.
+  const clients = { requestCert: options.access !== undefined, rejectUnauthorized: false };
+  const secure = tls && createServer({ ...tlsParameters, ...clients, cert: tls.certificate, key: tls.key }, answer);
   const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -61,6 +58,25 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+async function answerTo(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { paths, access }: HealthServerOptions,
+): Promise<void> {
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const refusal = await access?.refusal(request, path);
+  const send = (code: number, type: string, text: string) => {
+    response.writeHead(code, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+    response.end(text);
+  };
+  if (refusal) return send(refusal.code, 'application/json', `${JSON.stringify(refusal.status)}\n`);
+  const page = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  const plain = 'text/plain; charset=utf-8';
+  if (!page) return send(404, plain, '404 page not found\n');
+  const { healthy, text, type = plain } = page();
+  send(healthy ? 200 : 503, type, text);
 }
 
 /** `host:port`, `[::]:port`. */

@@ -13,8 +13,11 @@ import { type CertificateAuthority, loadCertificateAuthority } from '../../pki/a
 import { systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
+import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { componentAccess } from './component-access.ts';
+import { componentMetrics } from './component-metrics.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
@@ -43,19 +46,17 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
     environment,
   );
+  await using access = await componentAccess(given, environment);
   environment.started();
-  await using health = await startHealthServer({
-    host,
-    port,
-    tls,
-    tlsParameters,
-    paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
-  });
+  const { clock, random, log } = environment;
+  const queues = new QueueStatistics();
+  const metrics = componentMetrics({ clock, queues, requests: connection.options.statistics });
+  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk, '/metrics': metrics };
+  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths, access });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new Closers();
-  const { clock, random, log } = environment;
   await whileLeading(connection.client, leader, environment, (signal, guard) => {
-    const context = componentContext({ client: guard(connection.client), clock, random, log, signal });
+    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, queues });
     const contextFor = (account: string) =>
       accountContext(account, context, { as: connection.options, guard, connections: accounts });
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
@@ -125,7 +126,7 @@ function accountContext(
   shared: ComponentContext,
   { as, guard, connections }: AccountConnections,
 ): ComponentContext {
-  const { client, clock, random, log, signal, informers, causes } = shared;
+  const { client, clock, random, log, signal, informers, causes, queues } = shared;
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
   const token = async () => {
     if (known && clock.monotonic() < known.goodUntilMs) return known.token;
@@ -133,8 +134,15 @@ function accountContext(
     known = { token: answer, goodUntilMs: clock.monotonic() + tokenSeconds * renewAtShare * 1000 };
     return answer;
   };
-  const { server, tls, userAgent } = as;
-  const own = connectionOf({ server, clock, userAgent, token, tls: { ...tls, cert: undefined, key: undefined } });
+  const { server, tls, userAgent, statistics } = as;
+  const own = connectionOf({
+    server,
+    clock,
+    userAgent,
+    statistics,
+    token,
+    tls: { ...tls, cert: undefined, key: undefined },
+  });
   connections.use(own);
   return componentContext({
     client: guard(own.client),
@@ -144,6 +152,7 @@ function accountContext(
     signal,
     informers,
     causes,
+    queues,
   });
 }
 

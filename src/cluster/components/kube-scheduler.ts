@@ -1,9 +1,12 @@
 /** `coracle kube-scheduler`. */
 import { parseDuration } from '../../apimachinery/time.ts';
 import { componentContext } from '../../reconcile/component.ts';
+import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { flags } from '../../scheduler/gen/flags.ts';
 import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { componentAccess } from './component-access.ts';
+import { componentMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -18,14 +21,17 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const settings = schedulerSettings(given);
   const { host, port, tls, tlsParameters } = secureServer(given, environment, 'kube-scheduler');
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
+  await using access = await componentAccess(given, environment);
   environment.started();
-  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
-  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths });
-  void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   const { clock, random, log } = environment;
+  const queues = new QueueStatistics();
+  const metrics = componentMetrics({ clock, queues, requests: connection.options.statistics });
+  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk, '/metrics': metrics };
+  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths, access });
+  void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await whileLeading(connection.client, settings.leader, environment, (signal, guard) =>
     runScheduler(
-      componentContext({ client: guard(connection.client), clock, random, log, signal }),
+      componentContext({ client: guard(connection.client), clock, random, log, signal, queues }),
       settings.scheduler,
     ),
   );

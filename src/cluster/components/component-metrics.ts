@@ -1,0 +1,19 @@
+/** `/metrics` of a component in a process of its own: what its work queues and its clients count. */
+import type { Clock } from '../../base/clock.ts';
+import type { RequestStatistics } from '../../client/request-statistics.ts';
+import type { QueueStatistics } from '../../reconcile/queue-statistics.ts';
+import type { HealthPage } from './health-server.ts';
+
+export interface CountedParts {
+  readonly clock: Clock;
+  readonly queues?: QueueStatistics | undefined;
+  readonly requests: RequestStatistics | undefined;
+}
+
+export function componentMetrics({ clock, queues, requests }: CountedParts): HealthPage {
+  return () => ({
+    healthy: true,
+    text: `${queues?.families(clock.monotonic()) ?? ''}${requests?.families() ?? ''}`,
+    type: 'text/plain; version=0.0.4; charset=utf-8',
+  });
+}
