@@ -48,6 +48,23 @@ let failed = false;
 
 type Run = Pick<Suite, 'name' | 'budgetMinutes' | 'env'>;
 
+/** Leaders of process groups: a suite that is ended takes along what it started, emulated machines too. */
+const running = new Set<number>();
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const leader of running) endGroup(leader);
+    process.exit(1);
+  });
+
 function run({ name, budgetMinutes, env }: Run, [program = '', ...words]: readonly string[]): Promise<void> {
   const started = performance.now();
   console.log(`${name} begins`);
@@ -55,13 +72,17 @@ function run({ name, budgetMinutes, env }: Run, [program = '', ...words]: readon
     cwd: root,
     env: { ...process.env, ...env },
     stdio: isAlone ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-    timeout: budgetMinutes * 60_000 * 2,
-    killSignal: 'SIGKILL',
+    detached: true,
   });
+  const pid = child.pid!;
+  running.add(pid);
+  const tooLong = setTimeout(() => endGroup(pid), budgetMinutes * 60_000 * 2);
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk));
   return new Promise((done) => {
     child.once('close', (status) => {
+      clearTimeout(tooLong);
+      running.delete(pid);
       const minutes = (performance.now() - started) / 60_000;
       failed ||= status !== 0;
       const over = minutes > budgetMinutes ? ' (over its budget)' : '';

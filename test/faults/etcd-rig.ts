@@ -2,19 +2,19 @@
 import { memberOf } from '../../src/storage/etcd/process.fixture.ts';
 import {
   awhile,
-  clientsAddress,
   clockStepped,
+  cutFromClients,
   endedInOrder,
   type Fault,
   Field,
   frozen,
   killed,
+  killedOnFullDisk,
   killedTimeAndAgain,
   oneOf,
   type Part,
   pause,
   type Rig,
-  serverPort,
   within,
 } from './rig.ts';
 
@@ -23,22 +23,14 @@ const memberAddresses = ['10.99.1.1', '10.99.1.2', '10.99.1.3'];
 const clientUrl = (address: string) => `http://${address}:2379`;
 const peerUrl = (address: string) => `http://${address}:2380`;
 
-export async function etcdRig(): Promise<Rig> {
+export function etcdRig(): Promise<Rig> {
   const field = new Field(serverAddresses);
   const members = memberAddresses.map((address, i) => startable(field, address, i));
   const etcdServers = `--etcd-servers=${memberAddresses.map(clientUrl).join(',')}`;
   const servers = serverAddresses.map((address, i) => field.apiServer(`server-${i}`, address, [etcdServers]));
-  try {
-    await Promise.all(members.map((member) => member.start()));
-    await Promise.all(servers.map((server) => server.start()));
-  } catch (error) {
-    await field[Symbol.asyncDispose]();
-    throw error;
-  }
-  return {
-    servers: serverAddresses.map((address) => `https://${address}:${serverPort}`),
-    tls: field.tls,
-    enter: field.enter,
+  return field.rig({
+    before: members,
+    servers,
     faults: [
       killed('member killed', members),
       killedTimeAndAgain('member killed four times', members),
@@ -46,14 +38,14 @@ export async function etcdRig(): Promise<Rig> {
       ...ofLeader(field, members),
       ...ofQuorum(members),
       ...ofNetwork(field),
-      fullDisk(members),
+      cutFromClients(field, servers),
+      killedOnFullDisk('disk of a member full', members),
       killed('server killed', servers),
       frozen('server frozen', servers),
       endedInOrder('server ended in order', servers),
       clockStepped('clock of a server stepped', servers),
     ],
-    stop: () => field[Symbol.asyncDispose](),
-  };
+  });
 }
 
 function startable(field: Field, address: string, i: number): Part {
@@ -133,26 +125,7 @@ function ofNetwork(field: Field): readonly Fault[] {
       strike: (random) =>
         field.cut([oneOf(random, serverAddresses)], [oneOf(random, memberAddresses)], () => pause(random, awhile)),
     },
-    {
-      name: 'server cut off from clients',
-      strike: (random) => field.cut([oneOf(random, serverAddresses)], [clientsAddress], () => pause(random, awhile)),
-    },
   ];
-}
-
-/** A member that cannot write ends; it starts again when there is room. */
-function fullDisk(members: readonly Part[]): Fault {
-  return {
-    name: 'disk of a member full',
-    async strike(random) {
-      const member = oneOf(random, members);
-      member.disk!.fill();
-      await pause(random, awhile);
-      await member.signal('SIGKILL');
-      member.disk!.free();
-      await member.start();
-    },
-  };
 }
 
 const without = <T>(all: readonly T[], one: T) => all.filter((each) => each !== one);

@@ -41,8 +41,14 @@ export interface Disk {
   free(): void;
 }
 
+export interface RigPlan {
+  readonly before?: readonly Part[];
+  readonly servers: readonly Part[];
+  readonly faults: readonly Fault[];
+}
+
 /** Where the router's own packets come from (`src/testing/network.ts`). */
-export const clientsAddress = '169.254.1.1';
+const clientsAddress = '169.254.1.1';
 export const serverPort = 6443;
 
 export class Field implements AsyncDisposable {
@@ -63,10 +69,6 @@ export class Field implements AsyncDisposable {
     }
     const { authority, admin } = writeKeys(this.folder, serverAddresses);
     this.tls = { ca: authority.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
-  }
-
-  get enter(): readonly string[] {
-    return within(this.router);
   }
 
   host(address: string): TestHost {
@@ -116,6 +118,23 @@ export class Field implements AsyncDisposable {
     } finally {
       this.router.run('nft', `delete element ip faults cut { ${pairs} }`);
     }
+  }
+
+  /** The rig of what stands here, once all of it runs; `before`: what the servers need. */
+  async rig({ before = [], servers, faults }: RigPlan): Promise<Rig> {
+    try {
+      for (const parts of [before, servers]) await Promise.all(parts.map((part) => part.start()));
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+    return {
+      servers: servers.map(({ address }) => `https://${address}:${serverPort}`),
+      tls: this.tls,
+      enter: within(this.router),
+      faults,
+      stop: () => this[Symbol.asyncDispose](),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -182,6 +201,24 @@ export const endedInOrder = (name: string, parts: readonly Part[]): Fault => ({
     await part.signal('SIGTERM');
     await part.start();
   },
+});
+
+/** What cannot write may end by itself; it starts again when there is room. */
+export const killedOnFullDisk = (name: string, parts: readonly Part[]): Fault => ({
+  name,
+  async strike(random) {
+    const part = oneOf(random, parts);
+    part.disk!.fill();
+    await pause(random, awhile);
+    await part.signal('SIGKILL');
+    part.disk!.free();
+    await part.start();
+  },
+});
+
+export const cutFromClients = (field: Field, servers: readonly Part[]): Fault => ({
+  name: 'server cut off from clients',
+  strike: (random) => field.cut([oneOf(random, servers).address], [clientsAddress], () => pause(random, awhile)),
 });
 
 export const clockStepped = (name: string, parts: readonly Part[]): Fault => ({
