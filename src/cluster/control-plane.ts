@@ -145,10 +145,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
   });
   const { server } = apiServer;
-  const causes = new CauseLedger(clock);
-  const queues = new QueueStatistics();
-  server.registerMetrics(() => queues.families(clock.monotonic()));
-  server.registerPath('/debug/causes', causesPage(causes));
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
@@ -159,16 +155,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   );
   runAddons(options, { components, apiServer, pki });
   const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
-  const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
-    componentContext({
-      client: client(name),
-      clock,
-      random,
-      log: log.child({ component: name }),
-      signal,
-      causes,
-      queues,
-    });
+  const contextOf = sharedContexts(options, server, client);
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
@@ -193,6 +180,28 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       await apiServer.close();
     },
   };
+}
+
+/** Contexts of components in the server's process. What holds objects up and what queues count is shown by the server. */
+function sharedContexts(
+  { clock, random, log }: ControlPlaneOptions,
+  server: ApiServer,
+  client: ClientOf,
+): (name: string, signal: AbortSignal) => ComponentContext {
+  const causes = new CauseLedger(clock);
+  const queues = new QueueStatistics();
+  server.registerPath('/debug/causes', causesPage(causes));
+  server.registerMetrics(() => queues.families(clock.monotonic()));
+  return (name, signal) =>
+    componentContext({
+      client: client(name),
+      clock,
+      random,
+      log: log.child({ component: name }),
+      signal,
+      causes,
+      queues,
+    });
 }
 
 function runAddons(

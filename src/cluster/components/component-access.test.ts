@@ -130,3 +130,11 @@ test('paths that are open are what the flag says', async () => {
   assert.equal((await server.ask('/metrics')).code, 200);
   assert.equal((await server.ask('/healthz')).code, 403);
 });
+
+test('controllers in one process with the server are counted on its page', async () => {
+  const page = async (): Promise<string> => {
+    const text = String(await cluster.client.raw({ method: 'GET', path: '/metrics' }));
+    return text.includes('workqueue_depth{name="deployment"}') ? text : page();
+  };
+  assert.match(await page(), /^# TYPE workqueue_queue_duration_seconds histogram$/m);
+});
