@@ -215,10 +215,15 @@ function addWhy(program: Command): void {
       const { explain, subjectFrom } = await import('./why/why.ts');
       const { explanationText } = await import('./why/explanation.ts');
       const { withUserClient } = await import('../cluster/user-client.ts');
+      const { componentCauses } = await import('../cluster/component-causes.ts');
       const { kubeconfig, namespace, output } = options;
-      const explanation = await withUserClient({ clock, dataDirectory: folder(options), kubeconfig }, (client) =>
-        explain(client, subjectFrom(words, { namespace }), { nowMs: clock.now() }),
-      );
+      const from = { clock, dataDirectory: folder(options), kubeconfig };
+      const explanation = await withUserClient(from, async (client, connection) => {
+        const subject = await subjectFrom(client, words, { namespace });
+        const { causes, problems } = await componentCauses(client, connection);
+        for (const problem of problems) process.stderr.write(`${problem}\n`);
+        return explain(client, subject, { nowMs: clock.now(), causes });
+      });
       print(output === 'json' ? JSON.stringify(explanation, null, 2) : explanationText(explanation, clock.now()));
     });
 }

@@ -219,6 +219,34 @@ describe('HTTP transport', () => {
     server.intercept = undefined;
   });
 
+  test('who gives up while a connection is made waits no longer for it, and who comes next dials anew', async () => {
+    const silent = net.createServer((socket) => dialed.add(socket.on('error', () => {})));
+    const dialed = new Set<net.Socket>();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as net.AddressInfo;
+    // On a clock that stands still no connection is ever given up for taking too long.
+    const { transport } = connect({ server: `https://127.0.0.1:${port}`, clock: new FakeClock() });
+    const request = { method: 'GET', path: '/version' } as const;
+    const patience = new AbortController();
+    const patient = assert.rejects(transport.send({ ...request, signal: patience.signal }), /enough/);
+    for (let i = 1; i <= 2; i++) {
+      const impatience = new AbortController();
+      const impatient = assert.rejects(transport.send({ ...request, signal: impatience.signal }), /too long/);
+      while (dialed.size < i) await new Promise((resolve) => setImmediate(resolve));
+      impatience.abort(new Error('too long'));
+      await impatient;
+    }
+    const untilLeft = async (connections: number) => {
+      while (transport.connections > connections) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await untilLeft(1);
+    patience.abort(new Error('enough'));
+    await patient;
+    await untilLeft(0);
+    for (const socket of dialed) socket.destroy();
+    silent.close();
+  });
+
   test('a silent connection is pinged and given up', async () => {
     const clock = new FakeClock();
     const cable = await cutableCable(Number(new URL(server.url).port));

@@ -3,7 +3,7 @@
  * again (429, or 5xx with Retry-After) is sent again, as client-go does; a watch's lines are decoded as they arrive, and a slow
  * reader slows the server down instead of filling memory.
  */
-import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { jsonText, parseJson } from '../apimachinery/exact-json.ts';
 import { genericServerResponse, type Status, StatusError } from '../apimachinery/status.ts';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -192,7 +192,7 @@ export class HttpTransport implements Transport {
     const { stream, session } = this.#sessions.request(headers, body === undefined);
     // Whoever waits for the stream hears of its errors; those that come when nobody does must not end the process.
     stream.on('error', () => {});
-    const abort = () => stream.close(cancelCode);
+    const abort = () => this.#sessions.giveUp(stream, session);
     signal?.addEventListener('abort', abort, { once: true });
     stream.once('close', () => signal?.removeEventListener('abort', abort));
     if (body) stream.end(body);
@@ -242,7 +242,6 @@ export class HttpTransport implements Transport {
   }
 }
 
-const cancelCode = 8; // NGHTTP2_CANCEL
 const retriableCodes: ReadonlySet<string> = new Set([
   'ERR_HTTP2_STREAM_ERROR',
   'ERR_HTTP2_GOAWAY_SESSION',
@@ -305,7 +304,7 @@ async function* readChunks(
   } catch (error) {
     throw on.translate(error);
   } finally {
-    if (!stream.closed) stream.close(cancelCode);
+    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   }
 }
 

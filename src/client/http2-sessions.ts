@@ -69,6 +69,20 @@ export class Http2Sessions {
     return { stream, session };
   }
 
+  /**
+   * Nobody waits for this stream any more. A connection that was not there in time is left to those who still wait for it: who comes next
+   * had better dial anew, as the other end may be gone without a word.
+   */
+  giveUp(stream: http2.ClientHttp2Stream, session: Session): void {
+    if (session.connected) {
+      stream.close(http2.constants.NGHTTP2_CANCEL);
+      return;
+    }
+    session.closing = true;
+    // To close one, Node.js would wait for the connection.
+    stream.destroy();
+  }
+
   /** Something came over the session: it lives. */
   heard(session: Session): void {
     session.lastHeardMs = this.#options.clock.monotonic();
@@ -164,7 +178,9 @@ export class Http2Sessions {
       if (--session.streams > 0) return;
       session.ping?.cancel();
       session.ping = undefined;
-      if (!connection.destroyed) connection.unref();
+      if (connection.destroyed) return;
+      if (session.connected) connection.unref();
+      else connection.destroy();
     });
   }
 

@@ -14,7 +14,7 @@ import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
-import { CauseLedger } from '../reconcile/causes.ts';
+import { CauseLedger, causesPath } from '../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
 import { QueueStatistics } from '../reconcile/queue-statistics.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
@@ -190,7 +190,7 @@ function sharedContexts(
 ): (name: string, signal: AbortSignal) => ComponentContext {
   const causes = new CauseLedger(clock);
   const queues = new QueueStatistics();
-  server.registerPath('/debug/causes', causesPage(causes));
+  server.registerPath(causesPath, causesPage(causes));
   server.registerMetrics(() => queues.families(clock.monotonic()));
   return (name, signal) =>
     componentContext({
@@ -259,7 +259,7 @@ function causesPage(causes: CauseLedger): Parameters<ApiServer['registerPath']>[
   return async () => ({
     status: 200,
     headers: {},
-    body: { kind: 'object', object: { kind: 'CauseList', items: causes.all() } },
+    body: { kind: 'object', object: causes.toList() },
   });
 }
 

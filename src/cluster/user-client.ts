@@ -5,13 +5,14 @@ import { dirname } from 'node:path';
 import { messageOf } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
-import { createHttpTransport } from '../client/http-transport.ts';
+import { createHttpTransport, type HttpTransportOptions } from '../client/http-transport.ts';
 import { parseKubeconfig, transportOptions } from '../client/kubeconfig.ts';
 import { createClient } from '../client/typed-client.ts';
 import { CommandError } from './command-error.ts';
 import { layOut } from './data-directory.ts';
 
-export type { Cause } from '../reconcile/causes.ts';
+export { discover } from '../controllers/common/discovery.ts';
+export { type Cause, type CauseList, causesPath } from '../reconcile/causes.ts';
 
 export interface UserClientOptions {
   readonly clock: Clock;
@@ -22,8 +23,13 @@ export interface UserClientOptions {
 
 const requestTimeoutMs = 10_000;
 
-/** Throws a `CommandError` when there is no such cluster, or it does not answer as it should. */
-export async function withUserClient<T>(options: UserClientOptions, use: (client: Client) => Promise<T>): Promise<T> {
+/**
+ * `use` gets a client, and how it connects. Throws a `CommandError` when there is no such cluster, or it does not answer as it should.
+ */
+export async function withUserClient<T>(
+  options: UserClientOptions,
+  use: (client: Client, connection: HttpTransportOptions) => Promise<T>,
+): Promise<T> {
   const path = options.kubeconfig ?? layOut(options.dataDirectory).kubeconfig;
   if (!existsSync(path))
     throw new CommandError(
@@ -32,9 +38,10 @@ export async function withUserClient<T>(options: UserClientOptions, use: (client
     );
   const config = parseKubeconfig(readFileSync(path, 'utf8'), dirname(path));
   const reading = { clock: options.clock, readFile: (file: string) => readFile(file, 'utf8') };
-  const transport = createHttpTransport({ ...(await transportOptions(config, reading)), timeoutMs: requestTimeoutMs });
+  const connection = { ...(await transportOptions(config, reading)), timeoutMs: requestTimeoutMs };
+  const transport = createHttpTransport(connection);
   try {
-    return await use(createClient(transport));
+    return await use(createClient(transport), connection);
   } catch (error) {
     throw error instanceof CommandError ? error : new CommandError(`${messageOf(error)}.`, 'kubectl may tell more.');
   } finally {

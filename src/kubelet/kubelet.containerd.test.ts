@@ -395,6 +395,48 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     assert.equal(readFileSync(file, 'utf8'), 'started\nstopping\n');
   });
 
+  it('restarts one container, or all of them, after the exit codes that rules name', async () => {
+    const rule = (action: 'Restart' | 'RestartAllContainers', code: number) => ({
+      restartPolicy: 'Never' as const,
+      restartPolicyRules: [{ action, exitCodes: { operator: 'In' as const, values: [code] } }],
+    });
+    const file = join(containerd.directory, 'rules');
+    const volumes = [{ name: 'notes', hostPath: { path: file, type: 'DirectoryOrCreate' as const } }];
+    const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
+    const counted = (name: string, more: string) => ({
+      ...shell(`echo ${name} >> /notes/seen; ${more}`),
+      name,
+      volumeMounts,
+    });
+    // Each container asks for its restart the first time only.
+    const once = (mark: string, code: number) => `[ -e /notes/${mark} ] || { touch /notes/${mark}; exit ${code}; }`;
+    const wait = `trap 'exit 0' TERM; while true; do sleep 0.1; done`;
+    await create('ruled', {
+      restartPolicy: 'Never',
+      volumes,
+      initContainers: [counted('setup', ':')],
+      containers: [
+        counted('main', wait),
+        { ...counted('one', `${once('one', 42)}; ${wait}`), ...rule('Restart', 42) },
+        {
+          ...counted('all', `while [ ! -e /notes/one ]; do sleep 0.1; done; ${once('all', 88)}; ${wait}`),
+          ...rule('RestartAllContainers', 88),
+        },
+      ],
+    });
+    const seen = () => (existsSync(join(file, 'seen')) ? readFileSync(join(file, 'seen'), 'utf8').split('\n') : []);
+    const count = (name: string) => seen().filter((line) => line === name).length;
+    await until(
+      async () => count('all') === 2 && count('main') === 2 && (await pod('ruled'))?.status?.phase === 'Running',
+      async () => JSON.stringify([seen(), (await pod('ruled'))?.status]),
+    );
+    assert.equal(count('setup'), 2);
+    assert.ok(count('one') >= 2);
+    await until(async () => (await status('ruled', 'main'))?.restartCount === 1);
+    assert.equal((await status('ruled', 'setup'))?.lastState?.terminated?.reason, 'RestartingAllContainers');
+    await remove('ruled', 1);
+  });
+
   it('pulls images, with the credentials of a secret where they are asked for', async () => {
     registry.add('team/app:1', busyboxImage({ config: { Cmd: ['sleep', '1000'] } }));
     registry.requirePassword('robot', 'pass');

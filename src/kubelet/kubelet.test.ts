@@ -294,8 +294,88 @@ describe('a Pod', () => {
     assert.equal(statusOf(await pod('bad'), 'main')?.restartCount, 3);
   });
 
+  it('starts a container again after the exit codes that its rules name, and no others', async () => {
+    const { run, clock, pod } = await setUp();
+    const ruled = (name: string, exitCode: number) =>
+      testPod(name, node, {
+        restartPolicy: 'Never',
+        containers: [
+          {
+            name: 'main',
+            image: 'app:1',
+            command: ['sh', '-c', `sleep 5; exit ${exitCode}`],
+            restartPolicy: 'Never',
+            restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+          },
+        ],
+      });
+    await run(ruled('again', 42));
+    await run(ruled('over', 41));
+    await clock.advance(5500);
+    assert.equal((await pod('again'))?.status?.phase, 'Running');
+    assert.equal(statusOf(await pod('again'), 'main')?.restartCount, 1);
+    assert.equal((await pod('over'))?.status?.phase, 'Failed');
+  });
+
+  it('begins anew with all its containers where a rule says so, and shows that while it does', async () => {
+    const { run, clock, pod, client, runtime, kubelet } = await setUp();
+    const restarting = (at: Pod | undefined) => condition(at, 'AllContainersRestarting');
+    const first = await run(
+      testPod('web', node, {
+        restartPolicy: 'Never',
+        initContainers: [{ name: 'setup', image: 'app:1', command: ['sleep', '2'] }],
+        containers: [
+          forever,
+          {
+            name: 'watcher',
+            image: 'app:1',
+            command: ['sh', '-c', 'sleep 10; exit 88'],
+            restartPolicy: 'Never',
+            restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } }],
+          },
+        ],
+      }),
+    );
+    assert.equal(restarting(first)?.status, 'False');
+    await clock.advance(2000);
+    const [sandbox] = await runtime.listPodSandboxes();
+    const shown: string[] = [];
+    const watching = new AbortController();
+    const watched = (async () => {
+      for await (const event of client.watch(pods, { namespace: 'default', signal: watching.signal }))
+        if (event.type === 'MODIFIED')
+          shown.push(`${restarting(event.object)?.status} ${restarting(event.object)?.reason ?? ''}`);
+    })().catch(() => undefined);
+    await clock.advance(10_500);
+    const second = await pod('web');
+    assert.ok(shown.includes('True RestartAllContainersStarted'), shown.join());
+    assert.equal(restarting(second)?.status, 'False');
+    assert.equal(condition(second, 'Initialized')?.status, 'True');
+    assert.ok(statusOf(second, 'setup')?.state?.running, 'init containers run again');
+    for (const name of ['setup', 'main', 'watcher']) {
+      const status = statusOf(second, name);
+      assert.equal(status?.restartCount, 1, name);
+      assert.equal(status?.lastState?.terminated?.reason, 'RestartingAllContainers', name);
+      assert.equal(status?.lastState?.terminated?.exitCode, 137, name);
+    }
+    await clock.advance(2000);
+    const third = await pod('web');
+    assert.equal(third?.status?.phase, 'Running');
+    assert.ok(statusOf(third, 'main')?.state?.running);
+    assert.deepEqual(
+      (await runtime.listPodSandboxes()).map(({ id }) => id),
+      [sandbox?.id],
+    );
+    assert.deepEqual(kubelet.node?.status?.declaredFeatures, [
+      'ExtendWebSocketsToKubelet',
+      'RestartAllContainersOnContainerExits',
+    ]);
+    watching.abort(new Error('enough'));
+    await watched;
+  });
+
   it('waits for an image that cannot be pulled', async () => {
-    const { run, clock, pod, eventsOf } = await setUp();
+    const { run, clock, kubelet, pod, eventsOf } = await setUp();
     const first = await run(testPod('bad', node, { containers: [{ name: 'main', image: 'does-not-exist:1' }] }));
     assert.equal(statusOf(first, 'main')?.state?.waiting?.reason, 'ErrImagePull');
     assert.equal(first.status?.phase, 'Pending');
@@ -305,6 +385,12 @@ describe('a Pod', () => {
     assert.ok(told.includes('Failed'));
     await clock.advance(5000);
     assert.match(statusOf(await pod('bad'), 'main')?.state?.waiting?.reason ?? '', /ErrImagePull|ImagePullBackOff/);
+    const [cause] = kubelet.causes().items;
+    assert.deepEqual(
+      [cause?.by, cause?.about.name, cause?.message],
+      ['kubelet', 'bad', 'container main could not be started and is tried again'],
+    );
+    assert.ok(Date.parse(cause?.until ?? '') > clock.now(), 'and when');
   });
 
   it('waits for a ConfigMap, and starts when it is there', async () => {
@@ -335,14 +421,19 @@ describe('a Pod', () => {
   });
 
   it('ends within its grace period when it is deleted, and the object goes away', async () => {
-    const { run, client, clock, pod } = await setUp();
+    const { run, client, clock, kubelet, pod } = await setUp();
     const annotations = { 'simulation.coracle.io/stop-seconds': '5' };
     await run(testPod('web', node, { containers: [forever] }, { annotations }));
     await client.delete(pods, { namespace: 'default', name: 'web' });
     await clock.advance(4000);
     assert.ok(statusOf(await pod('web'), 'main')?.state?.running, 'still ending');
+    assert.deepEqual(
+      kubelet.causes().items.map(({ message }) => message),
+      ['main still runs and is killed when the grace period is over'],
+    );
     await clock.advance(1500);
     assert.equal(await pod('web'), undefined);
+    assert.deepEqual(kubelet.causes().items, []);
   });
 
   it('is killed when its grace period is over', async () => {

@@ -43,6 +43,14 @@ export interface Cause {
   readonly waitsFor?: readonly CauseSubject[] | undefined;
 }
 
+export interface CauseList {
+  readonly kind: 'CauseList';
+  readonly items: readonly Cause[];
+}
+
+/** Where servers of components show their ledger. */
+export const causesPath = '/debug/causes';
+
 /** Beyond this many the oldest are forgotten: the ledger explains, and must not become what needs explaining. */
 const mostSubjects = 20_000;
 
@@ -75,6 +83,11 @@ export class CauseLedger {
 
   all(): readonly Cause[] {
     return [...this.#causes.values()].flat();
+  }
+
+  /** As pages show it. */
+  toList(): CauseList {
+    return { kind: 'CauseList', items: this.all() };
   }
 }
 

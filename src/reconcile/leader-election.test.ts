@@ -76,6 +76,22 @@ describe('leader election', () => {
     await b.running;
   });
 
+  test('a lease tells of its holder what the holder says, and keeps what others wrote on it', async () => {
+    const h = harness();
+    const a = candidate(h, 'a', { annotations: () => ({ 'example.com/at': 'a' }) });
+    await h.clock.advance(100);
+    await h.client.patch(leases, lease, { type: 'merge', body: { metadata: { annotations: { note: 'kept' } } } });
+    a.stop.abort();
+    await h.clock.advance(10);
+    const b = candidate(h, 'b', { annotations: () => ({ 'example.com/at': 'b' }) });
+    await h.clock.advance(20_000);
+    const { metadata, spec } = await h.client.get(leases, lease);
+    assert.deepEqual([metadata.annotations, spec?.holderIdentity], [{ note: 'kept', 'example.com/at': 'b' }, 'b']);
+    b.stop.abort();
+    await h.clock.advance(10);
+    await Promise.all([a.running, b.running]);
+  });
+
   test('a leader that died is replaced when its lease has not changed for its duration', async () => {
     const h = harness();
     const dead = new Date(h.clock.now()).toISOString().replace('Z', '000Z');

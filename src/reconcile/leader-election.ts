@@ -27,6 +27,8 @@ export interface LeaderElectionOptions {
    */
   lead(signal: AbortSignal, term: LeadershipTerm): Promise<void>;
   onNewLeader?(identity: string): void;
+  /** What the Lease also tells while this one holds it, asked anew with each renewal. */
+  annotations?(): Readonly<Record<string, string>>;
   /** Ends the candidacy. */
   readonly signal: AbortSignal;
   /** How long others wait after the last renewal before they take over; default 15. */
@@ -184,7 +186,8 @@ class Candidate {
     const now = formatMicroTime(clock.now());
     const spec = this.#spec({ acquireTime: now, leaseTransitions: 0 });
     try {
-      this.#observe(await client.create(leases, { metadata: { ...lease }, spec }, { signal }));
+      const metadata = { ...lease, annotations: this.#options.annotations?.() };
+      this.#observe(await client.create(leases, { metadata, spec }, { signal }));
       return true;
     } catch (error) {
       if (!isAlreadyExists(error)) log.warn('lease not created', { lease: lease.name, error: messageOf(error) });
@@ -200,7 +203,11 @@ class Candidate {
       acquireTime: held ? current.spec.acquireTime : formatMicroTime(clock.now()),
       leaseTransitions: held ? transitions : transitions + 1,
     });
-    this.#observe(await client.update(leases, { ...current, spec: { ...current.spec, ...spec } }, { signal }));
+    const annotations = { ...current.metadata.annotations, ...this.#options.annotations?.() };
+    const metadata = { ...current.metadata, ...(Object.keys(annotations).length > 0 ? { annotations } : {}) };
+    this.#observe(
+      await client.update(leases, { ...current, metadata, spec: { ...current.spec, ...spec } }, { signal }),
+    );
   }
 
   async #release(): Promise<void> {

@@ -255,9 +255,9 @@ class Scheduler {
     const rejectedBy = rejectingPlugins(diagnosis);
     this.#queue.park(entry, rejectedBy);
     const tried = entry.attempts === 1 ? 'once' : `${entry.attempts} times`;
-    const plugins = [...rejectedBy].join(', ');
+    const waits = rejectedBy.size > 0 ? `; waits for a change that ${[...rejectedBy].join(', ')} would mind` : '';
     this.#context.causes.replace(reporter, subjectOf(pods, pod), [
-      { reason: 'Unschedulable', message: `${message} Tried ${tried}; waits for a change that ${plugins} would mind.` },
+      { reason: 'Unschedulable', message: `${message} Tried ${tried}${waits}.` },
     ]);
     this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', message);
     const keeps = !outcome.victims && outcome.keepsNomination;

@@ -19,7 +19,7 @@ await startNode(cluster, 'node-1', { clock });
 const containers = [{ name: 'c', image }];
 
 const why = (word: string, namespace?: string): Promise<Explanation> =>
-  explain(client, subjectFrom([word], { namespace }), { nowMs: clock.now() });
+  subjectFrom(client, [word], { namespace }).then((subject) => explain(client, subject, { nowMs: clock.now() }));
 
 async function textOf(word: string, namespace?: string): Promise<string> {
   return explanationText(await why(word, namespace), clock.now());
@@ -197,5 +197,7 @@ test('what is well says so, and what is not there is not found', async () => {
     because: [],
   });
   await assert.rejects(why('pod/none', namespace), { message: 'pod "none" not found' });
-  assert.throws(() => subjectFrom(['thing/none'], {}), { message: 'the server doesn\'t have a resource type "thing"' });
+  await assert.rejects(subjectFrom(client, ['thing/none'], {}), {
+    message: 'the server doesn\'t have a resource type "thing"',
+  });
 });

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { RequestStatistics } from '../../client/request-statistics.ts';
 import type { QueueStatistics } from '../../reconcile/queue-statistics.ts';
-import type { HealthPage } from './health-server.ts';
+import type { GuardedPages } from './health-server.ts';
 
 export interface CountedParts {
   readonly clock: Clock;
@@ -10,10 +10,11 @@ export interface CountedParts {
   readonly requests: RequestStatistics | undefined;
 }
 
-export function componentMetrics({ clock, queues, requests }: CountedParts): HealthPage {
-  return () => ({
-    healthy: true,
-    text: `${queues?.families(clock.monotonic()) ?? ''}${requests?.families() ?? ''}`,
-    type: 'text/plain; version=0.0.4; charset=utf-8',
-  });
+export function componentMetrics({ clock, queues, requests }: CountedParts): string {
+  return `${queues?.families(clock.monotonic()) ?? ''}${requests?.families() ?? ''}`;
+}
+
+/** The same pages and `/metrics`. */
+export function withMetrics(guarded: GuardedPages, parts: CountedParts): GuardedPages {
+  return { ...guarded, pages: { ...guarded.pages, '/metrics': () => componentMetrics(parts) } };
 }

@@ -1,4 +1,7 @@
-/** The pages of a component about itself: its health, its metrics. Plain HTTP or HTTPS; open to everybody unless it is said who may read them. */
+/**
+ * The port of a component: its health pages, plain HTTP or HTTPS, open to everybody; over HTTPS also pages that only those get who may
+ * read their path.
+ */
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -6,38 +9,77 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer } from 'node:https';
+import { quote } from '../../apimachinery/go-text.ts';
+import { forbidden, messageOf, type Status, unauthorized } from '../../apimachinery/status.ts';
+import type { Log } from '../../base/log.ts';
+import type { Authenticate } from '../../serving/delegated-authentication.ts';
+import type { Authorize } from '../../serving/delegated-authorization.ts';
 import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentAccess } from './component-access.ts';
-
-export type HealthPage = () => { readonly healthy: boolean; readonly text: string; readonly type?: string };
 
 export interface HealthServerOptions {
   readonly host: string;
   /** 0: no server. */
   readonly port: number;
-  readonly paths: Readonly<Record<string, HealthPage>>;
-  /** Absent: everybody may read all pages. */
-  readonly access?: Pick<ComponentAccess, 'refusal'> | undefined;
+  readonly paths: Readonly<
+    Record<string, () => { readonly healthy: boolean; readonly text: string; readonly type?: string }>
+  >;
   /** Absent: plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
   readonly tlsParameters?: TlsParameters | undefined;
+  readonly guarded?: GuardedPages | undefined;
 }
 
-export const alwaysOk: HealthPage = () => ({ healthy: true, text: 'ok' });
+export interface GuardedPages {
+  readonly authenticate: Authenticate;
+  readonly authorize: Authorize;
+  readonly log: Log;
+  /** By path: what is told, a text as metrics are, all else as JSON. */
+  readonly pages: Readonly<Record<string, () => unknown>>;
+}
+
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+export const alwaysOk = () => ({ healthy: true, text: 'ok' });
 
 export interface HealthServer extends AsyncDisposable {
+  /** What connections are shown; undefined without TLS. */
+  readonly certificate: string | undefined;
   /** For connections from now on. */
   replaceCertificate(tls: { readonly certificate: string; readonly key: string }): void;
 }
 
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { host, port, tls, tlsParameters = defaultTlsParameters } = options;
-  if (port === 0) return { replaceCertificate() {}, [Symbol.asyncDispose]: async () => {} };
-  const answer: RequestListener = (request, response) => void answerTo(request, response, options);
-  // Certificates of clients are looked at, where that is asked for, by who decides about access.
-  const clients = { requestCert: options.access !== undefined, rejectUnauthorized: false };
-  const secure = tls && createServer({ ...tlsParameters, ...clients, cert: tls.certificate, key: tls.key }, answer);
+  const { host, port, paths, tls, tlsParameters = defaultTlsParameters, guarded } = options;
+  if (port === 0) return { certificate: undefined, replaceCertificate() {}, [Symbol.asyncDispose]: async () => {} };
+  const answer: RequestListener = (request, response) => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    if (tls && guarded && Object.hasOwn(guarded.pages, path))
+      return void answerGuarded(guarded, path, request, response);
+    const look = Object.hasOwn(paths, path) ? paths[path] : undefined;
+    const {
+      healthy,
+      text,
+      type = 'text/plain; charset=utf-8',
+    } = look?.() ?? { healthy: false, text: '404 page not found\n' };
+    response.writeHead(look ? (healthy ? 200 : 503) : 404, {
+      'content-type': type,
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(text);
+  };
+  const secure =
+    tls &&
+    createServer(
+      {
+        ...tlsParameters,
+        cert: tls.certificate,
+        key: tls.key,
+        requestCert: guarded !== undefined,
+        rejectUnauthorized: false,
+      },
+      answer,
+    );
   const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -50,9 +92,15 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     );
     server.listen({ host, port }, () => resolve());
   });
+  let shown = tls?.certificate;
   return {
-    replaceCertificate: ({ certificate, key }) =>
-      secure?.setSecureContext({ ...tlsParameters, cert: certificate, key }),
+    get certificate() {
+      return shown;
+    },
+    replaceCertificate({ certificate, key }) {
+      secure?.setSecureContext({ ...tlsParameters, cert: certificate, key });
+      shown = certificate;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -60,23 +108,37 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   };
 }
 
-async function answerTo(
+async function answerGuarded(
+  { pages, ...access }: GuardedPages,
+  path: string,
   request: IncomingMessage,
   response: ServerResponse,
-  { paths, access }: HealthServerOptions,
 ): Promise<void> {
-  const path = (request.url ?? '/').split('?')[0] ?? '/';
-  const refusal = await access?.refusal(request, path);
-  const send = (code: number, type: string, text: string) => {
-    response.writeHead(code, { 'content-type': type, 'x-content-type-options': 'nosniff' });
-    response.end(text);
-  };
-  if (refusal) return send(refusal.code, 'application/json', `${JSON.stringify(refusal.status)}\n`);
-  const page = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  const plain = 'text/plain; charset=utf-8';
-  if (!page) return send(404, plain, '404 page not found\n');
-  const { healthy, text, type = plain } = page();
-  send(healthy ? 200 : 503, type, text);
+  const refusal = await refusalFor(access, path, request);
+  const body = refusal ?? pages[path]?.();
+  const isText = typeof body === 'string';
+  const type = isText ? metricsContentType : 'application/json';
+  response.writeHead(refusal?.code ?? 200, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+  response.end(isText ? body : JSON.stringify(body));
+}
+
+/** Undefined: they may. What cannot be found out is refused. */
+async function refusalFor(
+  { authenticate, authorize, log }: Omit<GuardedPages, 'pages'>,
+  path: string,
+  request: IncomingMessage,
+): Promise<Status | undefined> {
+  const verb = (request.method ?? '').toLowerCase();
+  try {
+    const user = await authenticate(request);
+    if (!user) return unauthorized().status;
+    if ((await authorize({ user, path, verb })).allowed) return undefined;
+    return forbidden({ group: '', resource: '' }, '', `User ${quote(user.name)} cannot ${verb} path ${quote(path)}`)
+      .status;
+  } catch (error) {
+    log.info('a request to a guarded page could not be decided', { path, error: messageOf(error) });
+    return unauthorized().status;
+  }
 }
 
 /** `host:port`, `[::]:port`. */

@@ -12,13 +12,15 @@ import {
 import { type CertificateAuthority, loadCertificateAuthority } from '../../pki/authority.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
+import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
+import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
-import { componentAccess } from './component-access.ts';
-import { componentMetrics } from './component-metrics.ts';
+import { withMetrics } from './component-metrics.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
+import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
@@ -46,17 +48,25 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     { kubeconfig: given.optionalText('kubeconfig'), master: given.optionalText('master') },
     environment,
   );
-  await using access = await componentAccess(given, environment);
-  environment.started();
+  await using access = await delegatedAccess(name, given, environment);
   const { clock, random, log } = environment;
+  const causes = new CauseLedger(clock);
   const queues = new QueueStatistics();
-  const metrics = componentMetrics({ clock, queues, requests: connection.options.statistics });
-  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk, '/metrics': metrics };
-  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths, access });
+  const counted = { clock, queues, requests: connection.options.statistics };
+  environment.started();
+  await using health = await startHealthServer({
+    host,
+    port,
+    tls,
+    tlsParameters,
+    paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
+    guarded: withMetrics(causesPage(causes, access, environment), counted),
+  });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new Closers();
-  await whileLeading(connection.client, leader, environment, (signal, guard) => {
-    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, queues });
+  const annotations = causesAnnotations(health, { host, port });
+  await whileLeading(connection.client, { ...leader, annotations }, environment, (signal, guard) => {
+    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, causes, queues });
     const contextFor = (account: string) =>
       accountContext(account, context, { as: connection.options, guard, connections: accounts });
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);

@@ -20,7 +20,7 @@ import { componentMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { alwaysOk, splitHostPort, startHealthServer } from './health-server.ts';
+import { alwaysOk, metricsContentType, splitHostPort, startHealthServer } from './health-server.ts';
 
 export const kubeProxy: ComponentCommand = { name: 'kube-proxy', flags: proxyFlags, run };
 
@@ -73,7 +73,11 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     ...splitHostPort(settings.metricsBindAddress),
     paths: {
       '/healthz': alwaysOk,
-      '/metrics': componentMetrics({ clock, requests: connection.options.statistics }),
+      '/metrics': () => ({
+        healthy: true,
+        text: componentMetrics({ clock, requests: connection.options.statistics }),
+        type: metricsContentType,
+      }),
       '/proxyMode': () => ({ healthy: true, text: 'nftables' }),
     },
   });

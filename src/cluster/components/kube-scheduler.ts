@@ -1,14 +1,16 @@
 /** `coracle kube-scheduler`. */
 import { parseDuration } from '../../apimachinery/time.ts';
+import { CauseLedger } from '../../reconcile/causes.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { flags } from '../../scheduler/gen/flags.ts';
 import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
+import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
-import { componentAccess } from './component-access.ts';
-import { componentMetrics } from './component-metrics.ts';
+import { withMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
+import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { type LeaderSettings, whileLeading } from './leader.ts';
@@ -21,17 +23,26 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const settings = schedulerSettings(given);
   const { host, port, tls, tlsParameters } = secureServer(given, environment, 'kube-scheduler');
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
-  await using access = await componentAccess(given, environment);
-  environment.started();
+  await using access = await delegatedAccess('kube-scheduler', given, environment);
   const { clock, random, log } = environment;
+  const causes = new CauseLedger(clock);
   const queues = new QueueStatistics();
-  const metrics = componentMetrics({ clock, queues, requests: connection.options.statistics });
-  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk, '/metrics': metrics };
-  await using health = await startHealthServer({ host, port, tls, tlsParameters, paths, access });
+  const counted = { clock, queues, requests: connection.options.statistics };
+  environment.started();
+  const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
+  await using health = await startHealthServer({
+    host,
+    port,
+    tls,
+    tlsParameters,
+    paths,
+    guarded: withMetrics(causesPage(causes, access, environment), counted),
+  });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
-  await whileLeading(connection.client, settings.leader, environment, (signal, guard) =>
+  const leader = { ...settings.leader, annotations: causesAnnotations(health, { host, port }) };
+  await whileLeading(connection.client, leader, environment, (signal, guard) =>
     runScheduler(
-      componentContext({ client: guard(connection.client), clock, random, log, signal, queues }),
+      componentContext({ client: guard(connection.client), clock, random, log, signal, causes, queues }),
       settings.scheduler,
     ),
   );

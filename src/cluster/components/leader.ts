@@ -11,6 +11,8 @@ export interface LeaderSettings {
   readonly leaseDurationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
+  /** What the Lease also tells of this process while it leads. */
+  readonly annotations?: ((identity: string) => Readonly<Record<string, string>>) | undefined;
 }
 
 /** What a component works through: its client and each further one it makes for itself. Starts nothing when its time is over. */
@@ -25,13 +27,15 @@ export async function whileLeading(
 ): Promise<void> {
   if (!settings.enabled) return work(signal, (unguarded) => unguarded);
   const over = new AbortController();
+  const identity = `${hostname()}_${random.uuid()}`;
   await leaderElection({
     client,
     clock,
     random,
     log,
     lease: { namespace: settings.namespace, name: settings.name },
-    identity: `${hostname()}_${random.uuid()}`,
+    identity,
+    annotations: () => settings.annotations?.(identity) ?? {},
     leaseDurationSeconds: settings.leaseDurationMs / 1000,
     renewDeadlineSeconds: settings.renewDeadlineMs / 1000,
     retryPeriodSeconds: settings.retryPeriodMs / 1000,

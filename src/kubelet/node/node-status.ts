@@ -23,6 +23,7 @@ export interface NodeStatusInput {
   /** What keeps the node from being ready. */
   readonly problems: readonly string[];
   readonly pressures: ReadonlySet<PressureCondition>;
+  readonly volumesInUse: readonly string[];
   readonly devices?: DeviceCapacity | undefined;
   readonly before: NodeStatus | undefined;
   readonly nowMs: number;
@@ -37,6 +38,8 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
   };
   return {
     ...before,
+    // An empty list takes the last one away; where there was none there need not be one.
+    ...(input.volumesInUse.length > 0 || before?.volumesInUse ? { volumesInUse: input.volumesInUse } : {}),
     capacity,
     allocatable: {
       ...before?.allocatable,
@@ -70,8 +73,12 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
         }
       : {}),
     features: { supplementalGroupsPolicy: input.supplementalGroupsPolicy },
+    declaredFeatures: declaredFeatures.filter((feature) => configuration.featureGates[feature] ?? true),
   };
 }
+
+/** What Pods and the API server may count on here, by the names of gates. */
+const declaredFeatures = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 function asQuantities(amounts: Readonly<Record<string, number>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));

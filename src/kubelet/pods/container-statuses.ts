@@ -14,6 +14,7 @@ import type {
   VolumeMountStatus,
 } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { isRestartingAll, restartingReason } from './restart-all.ts';
 import type { RuntimeContainer, RuntimePod } from './runtime-pod.ts';
 
 export interface WaitingReason {
@@ -95,6 +96,7 @@ function statusOf(
   const instances = observed.containers.filter(({ name }) => name === container.name);
   const [newest, older] = instances;
   const old = before?.find(({ name }) => name === container.name);
+  if (!newest && old && !old.state?.waiting && isRestartingAll(pod, observed)) return removed(container, old);
   if (!newest) return neverSeen(container, old, knowledge.waiting.get(container.name), notYet);
   const started = newest.state === 'running' && knowledge.isStarted(newest.id);
   const id = `${knowledge.runtimeName}://${newest.id}`;
@@ -110,9 +112,9 @@ function statusOf(
   };
   const lastState = older
     ? lastStateOf(older, knowledge.runtimeName)
-    : old?.containerID === id
-      ? old.lastState
-      : undefined;
+    : old?.containerID !== id && old?.state?.terminated
+      ? { terminated: old.state.terminated }
+      : old?.lastState;
   const state = runtimeState(newest, knowledge.runtimeName);
   const waiting = knowledge.waiting.get(container.name);
   if (newest.state === 'running' || !waiting || !comesBack(pod, container, newest)) {
@@ -126,6 +128,22 @@ function comesBack(pod: Pod, container: Container, newest: RuntimeContainer): bo
   if (newest.state !== 'exited') return true;
   const isFinishedInit = newest.exitCode === 0 && !isSidecar(container) && pod.spec.initContainers?.includes(container);
   return !isFinishedInit && shouldRestart(container, pod.spec, newest.exitCode);
+}
+
+/** It was taken away so that all can begin anew. */
+function removed(container: Container, old: ContainerStatus): ContainerStatus {
+  const reason = restartingReason;
+  const message = 'The container is removed because RestartAllContainers in place';
+  return {
+    name: container.name,
+    ready: false,
+    restartCount: old.restartCount + 1,
+    image: container.image ?? '',
+    imageID: '',
+    started: false,
+    state: { waiting: { reason, message } },
+    lastState: { terminated: { reason, message, exitCode: 137 } },
+  };
 }
 
 /** Nothing in the runtime: it has not started yet, or was lost with all its traces. */

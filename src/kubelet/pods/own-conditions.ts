@@ -1,6 +1,7 @@
 /** Which conditions of a Pod are the kubelet's, and which changes of a Pod are not: the echo of what the kubelet itself has written. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { resizeConditionTypes } from '../resize/resize-conditions.ts';
+import { restartingCondition } from './restart-all.ts';
 import { sameJson } from './status-writer.ts';
 
 export const ownConditions = new Set([
@@ -9,6 +10,7 @@ export const ownConditions = new Set([
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  restartingCondition,
   ...resizeConditionTypes,
 ]);
 

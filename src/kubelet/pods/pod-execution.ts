@@ -4,6 +4,7 @@ import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
+import { VolumePending } from '../csi/csi-attachments.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
@@ -13,7 +14,7 @@ import { mountVolumes, pullSecrets } from './pod-mounts.ts';
 import type { ContainerStop, PodPlan } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { resourceSettings } from './resource-settings.ts';
-import { type RuntimePod, readySandbox } from './runtime-pod.ts';
+import { type RuntimeContainer, type RuntimePod, readySandbox } from './runtime-pod.ts';
 
 export interface ExecutionContext {
   readonly pod: Pod;
@@ -44,6 +45,10 @@ export async function executePlan(
   const { files } = services.host;
   // The Pod's folder comes first: it gives what is below its rights.
   await files.prepare(pod);
+  if (plan.reset.length > 0) {
+    for (const container of plan.reset) await resetContainer(services, container, context);
+    return { didSomething: true };
+  }
   const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod, observed)]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const sandbox = await describeSandbox(services, plan, pod);
@@ -84,6 +89,18 @@ export async function executePlan(
   return { didSomething, retryAfterMs, renewAfterMs };
 }
 
+/** Its log stays until the Pod goes. */
+async function resetContainer(
+  services: PodServices,
+  container: RuntimeContainer,
+  { pod, observed, signal }: ExecutionContext,
+): Promise<void> {
+  const podIp = readySandbox(observed)?.ips[0] ?? '';
+  if (container.state !== 'exited')
+    await stopContainer(services, pod, container, { graceSeconds: 0, message: 'killing', podIp, signal });
+  await services.runtime.removeContainer(container.id, { signal });
+}
+
 /** The classes first: a Pod's group has no more than those above it. Containers that still run with more than they are to have keep it. */
 async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimePod): Promise<void> {
   const { cgroups } = services.host;
@@ -116,7 +133,8 @@ async function mounted(services: PodServices, pod: Pod) {
   try {
     return await mountVolumes(services, pod);
   } catch (error) {
-    services.event(pod, 'Warning', 'FailedMount', messageOf(error));
+    if (!(error instanceof VolumePending) || error.isOverdue)
+      services.event(pod, 'Warning', 'FailedMount', messageOf(error));
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 /** A Pod's phase from the statuses of its containers. Pure; the rules are upstream's. */
 import { isMirrorPod } from '../../api/core/v1/mirror-pod.ts';
 import { isSidecar, shouldRestart } from '../../api/core/v1/pod-status.ts';
-import type { Container, ContainerStatus, Pod, PodPhase } from '../../api/gen/core-v1.ts';
+import type { Container, ContainerStateTerminated, ContainerStatus, Pod, PodPhase } from '../../api/gen/core-v1.ts';
+import { restartingReason } from './restart-all.ts';
 
 export interface PhaseOptions {
   /** None of its containers will run again, whatever its policy says. */
@@ -58,7 +59,7 @@ function countInitContainers(pod: Pod, byName: ReadonlyMap<string, ContainerStat
     else {
       const ended = endOf(status);
       if (!ended) pending++;
-      else if (ended.exitCode !== 0 && !shouldRestart(container, pod.spec, ended.exitCode)) failedForGood++;
+      else if (ended.exitCode !== 0 && !startsAgain(pod, container, ended)) failedForGood++;
     }
   }
   return { pending, failedForGood, sidecars };
@@ -85,23 +86,27 @@ function countContainers(pod: Pod, byName: ReadonlyMap<string, ContainerStatus>,
   let stopped = 0;
   let stoppedForGood = 0;
   let succeeded = 0;
-  const countStopped = (container: Container, exitCode: number) => {
+  const countStopped = (container: Container, ended: ContainerStateTerminated) => {
     stopped++;
-    if (!shouldRestart(container, pod.spec, exitCode)) stoppedForGood++;
+    if (!startsAgain(pod, container, ended)) stoppedForGood++;
   };
   for (const container of pod.spec.containers) {
     const { state, lastState } = byName.get(container.name) ?? {};
     if (state?.running) running++;
     else if (state?.terminated) {
-      countStopped(container, state.terminated.exitCode);
+      countStopped(container, state.terminated);
       if (state.terminated.exitCode === 0) succeeded++;
     } else if (state?.waiting) {
-      if (lastState?.terminated) countStopped(container, lastState.terminated.exitCode);
+      if (lastState?.terminated) countStopped(container, lastState.terminated);
       else waiting++;
     } else unknown++;
   }
   const hasRun = stopped > 0 || running > sidecars.running;
   return { unknown, running, waiting, stopped, stoppedForGood, succeeded, hasRun };
+}
+
+function startsAgain(pod: Pod, container: Container, { exitCode, reason }: ContainerStateTerminated): boolean {
+  return reason === restartingReason || shouldRestart(container, pod.spec, exitCode);
 }
 
 function endOf(status: ContainerStatus | undefined) {

@@ -60,9 +60,10 @@ const healthy: PlanFacts = {
   resizeOf: () => 'none',
 };
 const nothing: RuntimePod = { sandboxes: [], containers: [] };
-const summary = ({ endPod, createSandbox, stop, start, resize }: PodPlan) => ({
+const summary = ({ endPod, createSandbox, reset, stop, start, resize }: PodPlan) => ({
   ...(endPod ? { endPod } : {}),
   ...(createSandbox ? { createSandbox } : {}),
+  ...(reset.length > 0 ? { reset: reset.map(({ id }) => id) } : {}),
   ...(stop.length > 0 ? { stop: stop.map(({ message }) => message) } : {}),
   ...(resize.length > 0 ? { resize: resize.map(({ spec }) => spec.name) } : {}),
   ...(start.length > 0 ? { start: start.map(({ spec, kind }) => `${kind} ${spec.name}`) } : {}),
@@ -72,6 +73,10 @@ describe('planPod', () => {
   const main = container('main');
   const init = [container('one'), container('two')];
   const sidecar = container('side', { restartPolicy: 'Always' });
+  const onCode = (action: 'Restart' | 'RestartAllContainers', ...values: number[]) => ({
+    restartPolicy: 'Never' as const,
+    restartPolicyRules: [{ action, exitCodes: { operator: 'In' as const, values } }],
+  });
   const cases: {
     readonly name: string;
     readonly pod: Pod;
@@ -119,6 +124,55 @@ describe('planPod', () => {
       name: 'tries a failed init container again',
       pod: pod({ containers: [main], initContainers: init }),
       observed: running({ name: 'one', state: 'exited', exitCode: 1 }),
+      expected: { start: ['init one'] },
+    },
+    {
+      name: 'starts a container again whose rule says so, in a Pod that never restarts',
+      pod: pod({ containers: [container('main', onCode('Restart', 42))], restartPolicy: 'Never' }),
+      observed: running({ name: 'main', state: 'exited', exitCode: 42 }),
+      expected: { start: ['regular main'] },
+    },
+    {
+      name: 'does not start it after another exit code',
+      pod: pod({ containers: [container('main', onCode('Restart', 42))], restartPolicy: 'Never' }),
+      observed: running({ name: 'main', state: 'exited', exitCode: 1 }),
+      expected: { endPod: true },
+    },
+    {
+      name: 'starts an init container again whose rule says so',
+      pod: pod({
+        containers: [main],
+        initContainers: [container('one', onCode('Restart', 42))],
+        restartPolicy: 'Never',
+      }),
+      observed: running({ name: 'one', state: 'exited', exitCode: 42 }),
+      expected: { start: ['init one'] },
+    },
+    {
+      name: 'removes all containers where a rule says so, the cause last',
+      pod: pod({
+        containers: [container('cause', onCode('RestartAllContainers', 88)), main],
+        initContainers: init,
+        restartPolicy: 'Never',
+      }),
+      observed: running(
+        { name: 'cause', state: 'exited', exitCode: 88 },
+        { name: 'main' },
+        { name: 'main', id: 'before', state: 'exited', exitCode: 1 },
+        { name: 'one', state: 'exited' },
+      ),
+      expected: { reset: ['c-main', 'before', 'c-one', 'c-cause'] },
+    },
+    {
+      name: 'goes on removing while the cause is there',
+      pod: pod({ containers: [container('cause', onCode('RestartAllContainers', 88)), main] }),
+      observed: running({ name: 'cause', state: 'exited', exitCode: 88 }),
+      expected: { reset: ['c-cause'] },
+    },
+    {
+      name: 'begins anew when they are gone, in the same sandbox',
+      pod: pod({ containers: [container('cause', onCode('RestartAllContainers', 88)), main], initContainers: init }),
+      observed: running(),
       expected: { start: ['init one'] },
     },
     {
@@ -233,6 +287,8 @@ describe('planPod', () => {
     assert.deepEqual(summary(planPod(pod({ containers: [main], restartPolicy: 'Never' }), observed, healthy)), {
       endPod: true,
     });
+    const ruled = pod({ containers: [container('main', onCode('Restart', 137))], restartPolicy: 'Never' });
+    assert.deepEqual(summary(planPod(ruled, observed, healthy)), { createSandbox: true, start: ['regular main'] });
   });
 });
 

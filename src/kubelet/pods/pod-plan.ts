@@ -4,16 +4,17 @@
  * Init containers run one after the other; a sidecar among them must have started before the next one begins, and is kept running
  * from then on. The others start when the last init container is through. A container whose definition changed, or whose
  * liveness or startup probe failed, is stopped and, if its policy says so, started again. A Pod in which nothing is left to run is
- * ended whole.
+ * ended whole. Where a container's rule starts all anew, they are removed first, and what remains is a Pod that has not begun.
  *
  * Whether a container that ought to start must wait first (back-off) is not decided here.
  */
 
-import { isSidecar, shouldRestart } from '../../api/core/v1/pod-status.ts';
+import { isSidecar, mayRestart, shouldRestart } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ResizeChange } from '../resize/pod-resize.ts';
 import type { ContainerResize } from '../resize/resize-containers.ts';
 import { containerHash } from './container-hash.ts';
+import { containersToReset } from './restart-all.ts';
 import { latestContainer, latestSandbox, type RuntimeContainer, type RuntimePod } from './runtime-pod.ts';
 
 export type ContainerKind = 'init' | 'sidecar' | 'regular' | 'ephemeral';
@@ -52,6 +53,8 @@ export interface PodPlan {
   readonly createSandbox: boolean;
   /** Number of the new sandbox. */
   readonly attempt: number;
+  /** Containers that are ended and removed before anything else is looked at. */
+  readonly reset: readonly RuntimeContainer[];
   readonly stop: readonly ContainerStop[];
   readonly start: readonly ContainerStart[];
   /** Running containers that get other resources. */
@@ -61,8 +64,10 @@ export interface PodPlan {
 export function planPod(pod: Pod, observed: RuntimePod, facts: PlanFacts): PodPlan {
   const latest = latestSandbox(observed);
   const attempt = latest ? latest.metadata.attempt + 1 : 0;
+  const nothing: PodPlan = { endPod: false, createSandbox: false, attempt, reset: [], stop: [], start: [], resize: [] };
+  const reset = containersToReset(pod, observed);
+  if (reset.length > 0) return { ...nothing, reset };
   if (needsSandbox(pod, observed)) {
-    const nothing: PodPlan = { endPod: false, createSandbox: false, attempt, stop: [], start: [], resize: [] };
     if (!mayRunAgain(pod, observed, attempt)) return { ...nothing, endPod: true };
     const [first] = pod.spec.initContainers ?? [];
     const start: ContainerStart[] = first
@@ -73,7 +78,7 @@ export function planPod(pod: Pod, observed: RuntimePod, facts: PlanFacts): PodPl
   }
   const current = inSandbox(observed, latest!.id);
   const planned = new ContainerPlanner(pod, current, observed, facts).plan();
-  return { ...planned, createSandbox: false, attempt: latest!.metadata.attempt };
+  return { ...nothing, ...planned, attempt: latest!.metadata.attempt };
 }
 
 function startOf(spec: Container, kind: ContainerKind): ContainerStart {
@@ -90,10 +95,11 @@ function needsSandbox(pod: Pod, observed: RuntimePod): boolean {
   return !wantsHost && latest.ips.length === 0;
 }
 
-/** A Pod that never restarts and has run before does not get another sandbox. */
+/** A Pod of which no container ever restarts, and that has run before, does not get another sandbox. */
 function mayRunAgain(pod: Pod, observed: RuntimePod, attempt: number): boolean {
   if (pod.metadata.deletionTimestamp) return false;
-  return pod.spec.restartPolicy !== 'Never' || attempt === 0 || observed.containers.length === 0;
+  const restarts = pod.spec.containers.some((container) => mayRestart(container, pod.spec));
+  return restarts || attempt === 0 || observed.containers.length === 0;
 }
 
 function regularStarts(pod: Pod, observed: RuntimePod): ContainerStart[] {

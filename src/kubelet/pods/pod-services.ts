@@ -3,8 +3,10 @@ import type { Pod, Service } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import type { CauseNote } from '../../reconcile/causes.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
@@ -38,6 +40,8 @@ export interface PodServices {
   readonly allocations: Allocations;
   /** Who has processors, memory and devices for itself; absent: nobody has. */
   readonly resources?: NodeResources | undefined;
+  /** Absent where there can be no CSI drivers. */
+  readonly csi?: NodeCsi | undefined;
   /** Absent: there are none. */
   readonly devices?: NodeDevices | undefined;
   /** Of the groups above Pods, by the Pods that there are now. */
@@ -55,5 +59,7 @@ export interface PodServices {
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */
+  /** What holds the Pod up from now on, in place of what did before. */
+  explain(pod: Pod, causes: readonly CauseNote[]): void;
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
 }

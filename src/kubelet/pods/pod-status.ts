@@ -10,6 +10,7 @@ import { formatTime } from '../../apimachinery/time.ts';
 import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import { type ContainerKnowledge, type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { podPhase } from './pod-phase.ts';
+import { restartCondition } from './restart-all.ts';
 import { type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
 
 /** Why the kubelet ends a Pod, as its status shall say; absent fields leave the status alone. */
@@ -135,6 +136,8 @@ function conditions(input: PodStatusInput, containers: ContainerStatuses, phase:
     containersReadyCondition(pod, containers, phase),
     { type: 'PodScheduled', status: 'True' },
   ];
+  const restarting = restartCondition(pod, input.observed, phase);
+  if (restarting) drafts.push(restarting);
   if (cause?.condition) drafts.push({ status: 'True', ...cause.condition });
   let list: readonly PodCondition[] = (pod.status?.conditions ?? []).filter(
     ({ type }) => !resizeConditionTypes.has(type) || resizing.some((condition) => condition.type === type),
@@ -177,7 +180,8 @@ function initializedCondition(pod: Pod, containers: ContainerStatuses, phase: Po
     ...(unknown.length > 0 ? [`containers with unknown status: ${list(unknown)}`] : []),
     ...(incomplete.length > 0 ? [`containers with incomplete status: ${list(incomplete)}`] : []),
   ];
-  if (messages.length === 0) return { type, status: 'True' };
+  // What was initialised once stays so, also when all its containers begin anew.
+  if (messages.length === 0 || podCondition(pod.status, type)?.status === 'True') return { type, status: 'True' };
   return { type, status: 'False', reason: 'ContainersNotInitialized', message: messages.join(', ') };
 }
 

@@ -19,7 +19,9 @@ import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
 import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
+import { endingCauses, failureCause, startCauses } from './pod-causes.ts';
 import { executePlan } from './pod-execution.ts';
+import { unmountVolumes } from './pod-mounts.ts';
 import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
@@ -233,13 +235,15 @@ export class PodWorker {
   }
 
   #retryDelay(error: unknown): number {
-    const { log, random } = this.#services;
+    const { clock, log, random } = this.#services;
+    const delayMs = jitter(random, Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs), 0.5);
+    this.#services.explain(this.#pod, [failureCause(messageOf(error), clock.now() + delayMs)]);
     log.warn('error syncing pod, skipping', {
       pod: this.#pod.metadata.name,
       namespace: this.#pod.metadata.namespace,
       error: messageOf(error),
     });
-    return jitter(random, Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs), 0.5);
+    return delayMs;
   }
 
   #runStep(signal: AbortSignal): Promise<number | undefined> | undefined {
@@ -277,6 +281,9 @@ export class PodWorker {
       const problem = this.#pod.spec.hostNetwork ? undefined : this.#services.networkProblem();
       if (problem && plan.createSandbox) {
         this.#services.event(this.#pod, 'Warning', 'NetworkNotReady', `network is not ready: ${problem}`);
+        this.#services.explain(this.#pod, [
+          failureCause(`network is not ready: ${problem}`, this.#services.clock.now() + networkRetryMs),
+        ]);
         return networkRetryMs;
       }
       const outcome = await executePlan(this.#services, plan, {
@@ -290,6 +297,9 @@ export class PodWorker {
       this.#publish(false);
       // What was done may have opened the way for the next container; what has to wait says how long.
       if (!outcome.didSomething || outcome.retryAfterMs !== undefined || round === 20) {
+        const { retryAfterMs } = outcome;
+        const retryAtMs = retryAfterMs === undefined ? undefined : this.#services.clock.now() + retryAfterMs;
+        this.#services.explain(this.#pod, startCauses(this.#waiting, retryAtMs));
         return earliest(outcome.retryAfterMs, outcome.renewAfterMs, this.#resize.retryAfterMs, deadlineMs);
       }
     }
@@ -301,6 +311,8 @@ export class PodWorker {
     await this.#observe(signal);
     this.#publish(false);
     const ip = readySandbox(this.#observed)?.ips[0] ?? this.#services.hostIps()[0] ?? '';
+    const killAtMs = this.#services.clock.now() + (this.#graceSeconds ?? 30) * 1000;
+    this.#services.explain(this.#pod, endingCauses(this.#observed, killAtMs));
     try {
       await stopAll(this.#services, this.#pod, this.#observed, {
         graceSeconds: this.#graceSeconds ?? 30,
@@ -322,6 +334,7 @@ export class PodWorker {
       );
     this.#verdicts.stopAll();
     this.#waiting.clear();
+    this.#services.explain(this.#pod, []);
     this.#publish(true);
     this.#enter('terminated');
     this.#isDirty = true;
@@ -332,7 +345,7 @@ export class PodWorker {
   async #settle(): Promise<number | undefined> {
     const { host, statuses, runtime } = this.#services;
     if (!this.#isCleaned) {
-      await host.volumes.unmountAll(this.uid);
+      await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
       this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);

@@ -150,6 +150,7 @@ describe('who may ask', () => {
       '/runningpods/': ['pods', 'proxy'],
       '/healthz/syncloop': ['healthz', 'proxy'],
       '/configz': ['configz', 'proxy'],
+      '/debug/causes': ['proxy'],
       '/podsy': ['proxy'],
       '/exec/default/web/main': ['proxy'],
     };
@@ -158,6 +159,10 @@ describe('who may ask', () => {
 });
 
 describe('pages', () => {
+  it('tells what holds Pods up', async () => {
+    assert.deepEqual(JSON.parse((await call('/debug/causes')).text), { kind: 'CauseList', items: [] });
+  });
+
   it('lists Pods, and what runs', async () => {
     const all = JSON.parse((await call('/pods')).text);
     assert.deepEqual([all.kind, all.items.length], ['PodList', 2]);

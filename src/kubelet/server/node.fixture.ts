@@ -59,6 +59,7 @@ export function testView({ nodeName, runtime, pods }: TestViewOptions): KubeletV
     },
     facts: async () => facts,
     usage: async () => usage,
+    causes: () => ({ kind: 'CauseList', items: [] }),
     problem: () => undefined,
     configuration: () => ({ kind: 'KubeletConfiguration' }),
   };

@@ -5,6 +5,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { causesPath } from '../../reconcile/causes.ts';
 import { type Container, runtimeLabels, type Sandbox } from '../runtime/runtime.ts';
 import { containerLogs } from './container-logs.ts';
 import type { KubeletView } from './kubelet-view.ts';
@@ -83,6 +84,8 @@ class KubeletRoutes implements Routes {
     if (first === 'pods' && isLast(segments)) return json(podList(this.#view.pods()));
     if (first === 'stats') return this.#stats(segments, url);
     if (first === 'metrics') return this.#metrics(segments);
+    const causes = url.pathname === causesPath ? this.#view.causes?.() : undefined;
+    if (causes) return json(causes);
     if (first === 'configz' && isLast(segments)) return json({ kubeletconfig: this.#view.configuration() });
     return notFoundPage();
   }

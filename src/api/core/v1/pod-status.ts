@@ -89,6 +89,17 @@ export function shouldRestart(container: Container, spec: PodSpec, exitCode: num
   return restartsUnder(spec.restartPolicy ?? 'Always', exitCode);
 }
 
+/** Whether a container that ended with `exitCode` makes all others of its Pod begin anew with it. */
+export function restartsAllContainers(container: Container, exitCode: number): boolean {
+  return matchingRestartRule(container, exitCode)?.action === 'RestartAllContainers';
+}
+
+/** Whether there is an exit code after which it starts again. */
+export function mayRestart(container: Container, spec: PodSpec): boolean {
+  if ((container.restartPolicyRules ?? []).length > 0) return true;
+  return (container.restartPolicy ?? spec.restartPolicy) !== 'Never';
+}
+
 /** The first restart rule of the container that the exit code satisfies. */
 function matchingRestartRule(container: Container, exitCode: number): ContainerRestartRule | undefined {
   return container.restartPolicyRules?.find(({ exitCodes }) => {

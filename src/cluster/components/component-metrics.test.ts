@@ -17,8 +17,8 @@ import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { parseFlags } from '../../serving/flags.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../testing/index.ts';
 import type { ComponentEnvironment } from './component.ts';
-import { componentAccess } from './component-access.ts';
-import { componentMetrics } from './component-metrics.ts';
+import { withMetrics } from './component-metrics.ts';
+import { delegatedAccess } from './delegated-access.ts';
 import { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 
@@ -60,10 +60,11 @@ function freePort(): Promise<number> {
 
 /** A component's server with these flags. */
 async function serve(...words: string[]) {
-  const access = await componentAccess(new GivenFlags(parseFlags(flags, words)), environment);
+  const access = await delegatedAccess('test', new GivenFlags(parseFlags(flags, words)), environment);
   const queues = new QueueStatistics();
   queues.of('deployment').added();
-  const metrics = componentMetrics({ clock: systemClock, queues, requests: new RequestStatistics() });
+  const counted = { clock: systemClock, queues, requests: new RequestStatistics() };
+  const guarded = withMetrics({ ...access, log: silentLog, pages: {} }, counted);
   const { certificatePem, keyPem } = issueCertificate(authority, {
     commonName: 'component',
     ipAddresses: ['127.0.0.1'],
@@ -73,8 +74,8 @@ async function serve(...words: string[]) {
   const server = await startHealthServer({
     host: '127.0.0.1',
     port,
-    paths: { '/healthz': alwaysOk, '/metrics': metrics },
-    access,
+    paths: { '/healthz': alwaysOk },
+    guarded,
     tls: { certificate: certificatePem, key: keyPem },
   });
   const ask = (path: string, credentials: { cert?: string; key?: string; token?: string } = {}) =>
@@ -123,12 +124,6 @@ test('the API server says who may, and whose a token is', async () => {
   assert.equal((await server.ask('/metrics', user('alice'))).code, 403);
   assert.equal((await server.ask('/metrics', { token: 'nonsense' })).code, 401);
   assert.equal((await server.ask('/nowhere', user('root', 'system:masters'))).code, 404);
-});
-
-test('paths that are open are what the flag says', async () => {
-  await using server = await serve('--authorization-always-allow-paths=/metrics');
-  assert.equal((await server.ask('/metrics')).code, 200);
-  assert.equal((await server.ask('/healthz')).code, 403);
 });
 
 test('controllers in one process with the server are counted on its page', async () => {
