@@ -149,7 +149,7 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
     let action: ReplicaAction = { do: 'nothing' };
     let error: unknown;
     if (mayCount && owner.metadata.deletionTimestamp === undefined) {
-      const related = this.#relatedPods(owner, active);
+      const related = () => this.#relatedPods(owner, active);
       action = planReplicas({ desired: owner.spec.replicas ?? 1, active, related }, this.#context.clock.now());
       error = await this.#execute(key, owner, action);
     }
