@@ -41,6 +41,7 @@ export async function runPersistentVolumeBinderController(context: ComponentCont
   const binder = new Binder(context, claims, volumes, classes);
   const controller = createController(context, {
     name: 'persistentvolume-binder-controller',
+    queue: 'claims',
     // One at a time: two claims must not reach for the same volume.
     workers: 1,
     waitFor: [claims, volumes, classes],
