@@ -145,7 +145,7 @@ export const patches: readonly Mistake[] = [
   },
   ...[
     '[{"op":"frob","path":"/data/x"}]',
-    '[{"op":"replace","path":"/data/none","value":"1"}]',
+    '[{"op":"replace","path":"/no/where","value":"1"}]',
     '[{"op":"remove","path":"/data/none"}]',
     '[{"op":"add","path":"/no/where","value":"1"}]',
     '[{"op":"test","path":"/data/x","value":"2"}]',
