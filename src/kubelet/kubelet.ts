@@ -13,13 +13,14 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
-import { devicePlugins, restoredDevices } from './devices/start.ts';
+import { devicePlugins } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
-import { PulledImages } from './images/pulled-images.ts';
+import type { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
+import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
 import { keepNodeLease } from './node/node-lease.ts';
@@ -35,10 +36,11 @@ import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { SysctlRules } from './pods/sysctls.ts';
 import { Prober } from './probes/prober.ts';
-import { Allocations } from './resize/allocations.ts';
-import { NodeResources } from './resource-managers/node-resources.ts';
+import type { Allocations } from './resize/allocations.ts';
+import type { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
 
@@ -103,54 +105,8 @@ const stalePlegMs = 180_000;
 
 /** Resolves once runtime and machine are known; registration and everything after it go on in the background. */
 export async function startKubelet(context: ComponentContext, options: KubeletOptions): Promise<Kubelet> {
-  const [facts, version] = await Promise.all([
-    options.host.facts(),
-    options.runtime.version({ signal: context.signal }),
-  ]);
-  const devices = await restoredDevices(context, options.host);
-  const resources = await nodeResources(context, options, devices);
-  const allocations = new Allocations({ state: options.host.state, log: context.log });
-  await allocations.restore();
-  const pulled = pulledImages(context, options);
-  await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
-  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
-}
-
-interface KnownAtStart {
-  readonly facts: MachineFacts;
-  readonly version: RuntimeVersion;
-  readonly devices: NodeDevices | undefined;
-  readonly resources: NodeResources | undefined;
-  readonly allocations: Allocations;
-  readonly pulled: PulledImages | undefined;
-}
-
-/** Undefined where an image that is here is for every Pod. */
-function pulledImages(
-  { clock, log }: ComponentContext,
-  { configuration: given, host }: KubeletOptions,
-): PulledImages | undefined {
-  const configuration = { ...defaultConfiguration, ...given };
-  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
-  const verification = {
-    policy: configuration.imagePullCredentialsVerificationPolicy,
-    allowlist: configuration.preloadedImagesVerificationAllowlist,
-  };
-  return new PulledImages({ state: host.state, clock, log, verification });
-}
-
-/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
-async function nodeResources(
-  { log }: ComponentContext,
-  { configuration: given, host }: KubeletOptions,
-  devices: NodeDevices | undefined,
-): Promise<NodeResources | undefined> {
-  const configuration = { ...defaultConfiguration, ...given };
-  if (!host.topology) return undefined;
-  const topology = await host.topology();
-  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
-  await resources.restore();
-  return resources.isActive || devices ? resources : undefined;
+  const configuration = { ...defaultConfiguration, ...options.configuration };
+  return new RunningKubelet(context, options, await knownAtStart(context, { ...options, configuration }));
 }
 
 class RunningKubelet implements Kubelet {
@@ -169,6 +125,7 @@ class RunningKubelet implements Kubelet {
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
   readonly #pulled: PulledImages | undefined;
+  readonly #users: UserNamespaces;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
@@ -180,6 +137,7 @@ class RunningKubelet implements Kubelet {
     this.#resources = resources;
     this.#allocations = allocations;
     this.#pulled = pulled;
+    this.#users = known.users;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -373,6 +331,7 @@ class RunningKubelet implements Kubelet {
       if (this.workers.get(uid)) continue;
       try {
         await volumes.unmountAll(uid);
+        await this.#users.release(uid);
         await files.removePod(uid);
       } catch (error) {
         this.#context.log.warn('orphaned pod found, but its volumes are not cleaned up', {
@@ -424,6 +383,7 @@ class RunningKubelet implements Kubelet {
       log,
       runtime,
       runtimeName: version.runtimeName,
+      userNamespaces: this.#users,
       host,
       statuses,
       images: new ImagePuller({
