@@ -18,7 +18,6 @@ import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
-import type { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
@@ -40,7 +39,6 @@ import type { Allocations } from './resize/allocations.ts';
 import type { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
-import type { UserNamespaces } from './user-namespaces.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
 
@@ -124,20 +122,18 @@ class RunningKubelet implements Kubelet {
   readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
-  readonly #pulled: PulledImages | undefined;
-  readonly #users: UserNamespaces;
+  readonly #known: KnownAtStart;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, devices, resources, allocations, pulled } = known;
+    const { facts, version, devices, resources, allocations } = known;
     this.#context = context;
     this.#facts = facts;
     this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
-    this.#pulled = pulled;
-    this.#users = known.users;
+    this.#known = known;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -331,7 +327,7 @@ class RunningKubelet implements Kubelet {
       if (this.workers.get(uid)) continue;
       try {
         await volumes.unmountAll(uid);
-        await this.#users.release(uid);
+        await this.#known.users.release(uid);
         await files.removePod(uid);
       } catch (error) {
         this.#context.log.warn('orphaned pod found, but its volumes are not cleaned up', {
@@ -351,7 +347,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
-      onImages: async (images, nowMs) => this.#pulled?.prune(images, nowMs),
+      onImages: async (images, nowMs) => this.#known.pulled?.prune(images, nowMs),
       evicts: options.evicts ?? true,
       nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
       podEvent: (pod, reason, message, annotations) =>
@@ -383,14 +379,14 @@ class RunningKubelet implements Kubelet {
       log,
       runtime,
       runtimeName: version.runtimeName,
-      userNamespaces: this.#users,
+      userNamespaces: this.#known.users,
       host,
       statuses,
       images: new ImagePuller({
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
-        pulled: this.#pulled,
+        pulled: this.#known.pulled,
         providers:
           credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
       }),

@@ -1,7 +1,7 @@
 /** Ranges of ids: one a Pod, never the node's own, the same after a restart. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../testing/properties.fixture.ts';
 import type { StateFolder } from './host/host.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 
