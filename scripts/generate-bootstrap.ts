@@ -119,6 +119,7 @@ function rbac() {
         roleRef: { kind: 'ClusterRole', name: fact.name },
       } as BindingFact),
     })),
+    gatedRules: offByDefault.addedRules,
     roles: bootstrap.rbac.roles.map(role('Role')),
     roleBindings: bootstrap.rbac.roleBindings.map(binding('RoleBinding')),
   };

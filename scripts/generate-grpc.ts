@@ -35,6 +35,11 @@ const interfaces = [
     target: 'src/kubelet/plugins/gen/plugin-registration-v1.ts',
   },
   {
+    title: 'The Container Storage Interface v1, as a node speaks it',
+    facts: 'node-plugins/csi-v1.json',
+    target: 'src/kubelet/csi/gen/csi-v1.ts',
+  },
+  {
     title: 'Plugins that have devices for containers, v1beta1',
     facts: 'node-plugins/device-plugin-v1beta1.json',
     target: 'src/kubelet/devices/gen/device-plugin-v1beta1.ts',

@@ -212,6 +212,12 @@ function selectorsOf(row: ResourceRow): SelectorRow | undefined {
   return builtinSchema().document.selectors.find((s) => s.group === row.group && s.resource === row.resource);
 }
 
+/** Those whose group no version of this server knows, sorted; given as `group/version`. */
+export function unknownGroupVersions(groupVersions: readonly string[]): readonly string[] {
+  const known = new Set(builtinSchema().document.groups.map(({ group }) => group));
+  return [...new Set(groupVersions)].filter((text) => !known.has(text.split('/')[0] ?? '')).sort();
+}
+
 function enabledResources({ runtimeConfig = {}, featureGates = {} }: ResourceConfig): ResourceRow[] {
   const { groups, gates } = builtinSchema().document;
   const stability = new Map(

@@ -3,8 +3,10 @@
  * certificate for every component under upstream's user name. Kept in files with kubeadm's names; what is there is used, what is
  * missing or soon over is made anew, and the authority itself is never replaced.
  */
+import { createPublicKey } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../apimachinery/status.ts';
 import {
   type CertificateAuthority,
   type CertifiedKey,
@@ -14,12 +16,13 @@ import {
   loadCertificateAuthority,
   type PkiSources,
 } from '../pki/authority.ts';
-import { parseCertificates } from '../pki/certificate.ts';
-import { encodePrivateKey } from '../pki/keys.ts';
+import { type Certificate, isIssuedBy, parseCertificates } from '../pki/certificate.ts';
+import { encodePrivateKey, parsePrivateKey } from '../pki/keys.ts';
 import { CommandError } from './command-error.ts';
 
 /** Where certified keys are found again by name, e.g. `apiserver`. */
 export interface KeyFiles {
+  /** What is there of the two; an empty text stands for the other. Undefined where there is neither. */
   load(name: string): CertifiedKey | undefined;
   save(name: string, pair: CertifiedKey): void;
 }
@@ -94,20 +97,41 @@ export function clusterPki(files: KeyFiles, sources: PkiSources): ClusterPki {
 
 function authorityOf(files: KeyFiles, name: string, commonName: string, sources: PkiSources): CertificateAuthority {
   const known = files.load(name);
-  if (known) return loadCertificateAuthority(known, sources);
+  if (known) {
+    try {
+      return loadCertificateAuthority(known, sources);
+    } catch (error) {
+      throw new CommandError(
+        `the cluster's certificate authority, ${name}.crt and ${name}.key in the folder pki, cannot be used: ${messageOf(error)}.`,
+        'Put both files back as they were: every certificate of the cluster hangs on them.',
+      );
+    }
+  }
   const authority = createCertificateAuthority({ commonName }, sources);
   files.save(name, authority);
   return authority;
 }
 
-/** Whether the certificate is this authority's, says at least what is asked, and lasts a while. */
+/** Whether key and certificate are whole, the authority's, say at least what is asked, and last a while. */
 function stillGood(pair: CertifiedKey, options: IssueOptions, authority: CertificateAuthority, nowMs: number): boolean {
-  const [certificate] = parseCertificates(pair.certificatePem);
+  const certificate = certificateOf(pair);
   if (!certificate || certificate.notAfterMs - nowMs < renewBeforeMs) return false;
-  if (certificate.issuer.commonName !== authority.certificate.subject.commonName) return false;
+  if (!isIssuedBy(certificate, authority.certificate)) return false;
   const covers = (has: readonly string[] | undefined, wants: readonly string[] | undefined) =>
     (wants ?? []).every((one) => has?.includes(one));
   return covers(certificate.dnsNames, options.dnsNames) && covers(certificate.ipAddresses, options.ipAddresses);
+}
+
+/** Undefined for damaged files, and for a certificate of another key. */
+function certificateOf({ certificatePem, keyPem }: CertifiedKey): Certificate | undefined {
+  try {
+    const [certificate] = parseCertificates(certificatePem);
+    return certificate && createPublicKey(parsePrivateKey(keyPem)).equals(certificate.publicKey)
+      ? certificate
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `NAME.crt` and `NAME.key` in a folder, the keys readable for their owner only. */
@@ -116,15 +140,15 @@ export function keyFolder(folder: string): KeyFiles {
   return {
     load(name) {
       const { certificate, key } = paths(name);
-      if (!existsSync(key)) return undefined;
+      const read = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
       try {
-        return {
-          certificatePem: existsSync(certificate) ? readFileSync(certificate, 'utf8') : '',
-          keyPem: readFileSync(key, 'utf8'),
-        };
+        const [certificatePem, keyPem] = [read(certificate), read(key)];
+        return certificatePem === undefined && keyPem === undefined
+          ? undefined
+          : { certificatePem: certificatePem ?? '', keyPem: keyPem ?? '' };
       } catch (error) {
         throw new CommandError(
-          `${key} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+          `${join(folder, name)}.crt or .key cannot be read (${(error as NodeJS.ErrnoException).code}).`,
           'Run as the user who owns the data directory.',
         );
       }

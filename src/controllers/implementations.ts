@@ -148,6 +148,21 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
   plain('resourceclaim-controller', 'resource-claim-controller', () =>
     import('./resourceclaim/resourceclaim-controller.ts').then((module) => module.runResourceClaimController),
   ),
+  of(
+    'device-taint-eviction-controller',
+    'device-taint-eviction-controller',
+    () => import('./device-taint-eviction/device-taint-eviction-controller.ts'),
+    ({ runDeviceTaintEvictionController }, context, { featureGates, workers }) =>
+      runDeviceTaintEvictionController(context, {
+        workers: workers?.['device-taint-eviction-controller'],
+        rules: featureGates?.DRADeviceTaintRules,
+      }),
+  ),
+  plain('persistentvolume-expander-controller', 'expand-controller', () =>
+    import('./persistentvolume-expander/persistentvolume-expander-controller.ts').then(
+      (module) => module.runPersistentVolumeExpanderController,
+    ),
+  ),
   plain('persistentvolume-protection-controller', 'pv-protection-controller', () =>
     import('./persistentvolume-protection/persistentvolume-protection-controller.ts').then(
       (module) => module.runPersistentVolumeProtectionController,

@@ -70,6 +70,7 @@ const workerFlags: Readonly<Record<string, string>> = {
   'cronjob-controller': 'concurrent-cron-job-syncs',
   'daemonset-controller': 'concurrent-daemonset-syncs',
   'deployment-controller': 'concurrent-deployment-syncs',
+  'device-taint-eviction-controller': 'concurrent-device-taint-eviction-syncs',
   'endpoints-controller': 'concurrent-endpoint-syncs',
   'endpointslice-controller': 'concurrent-service-endpoint-syncs',
   'endpointslice-mirroring-controller': 'mirroring-concurrent-service-endpoint-syncs',

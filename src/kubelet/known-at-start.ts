@@ -5,7 +5,7 @@
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
-import { restoredDevices } from './devices/start.ts';
+import { restoredDevices } from './devices/restored-devices.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import { Allocations } from './resize/allocations.ts';

@@ -12,8 +12,8 @@ import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
-import { devicePlugins } from './devices/start.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -26,8 +26,9 @@ import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
 import { NodeCare, type NodeCareCounts } from './node-care.ts';
-import { PluginRegistration } from './plugins/plugin-registration.ts';
+import { openNodeSockets } from './node-sockets.ts';
 import { LifecycleWatch } from './pods/lifecycle-watch.ts';
+import { removeOrphans } from './pods/orphans.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import type { PodWorker } from './pods/pod-worker.ts';
 import { byAge, PodWorkers } from './pods/pod-workers.ts';
@@ -77,6 +78,8 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** Absent where there can be no CSI drivers. */
+  readonly csi: NodeCsi | undefined;
   /** What holds Pods up that are to start or to end here. */
   causes(): CauseList;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
@@ -125,6 +128,8 @@ class RunningKubelet implements Kubelet {
   readonly #known: KnownAtStart;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
+  readonly #tokens: ServiceAccountTokens;
+  readonly #csi: NodeCsi | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
     const { facts, version, devices, resources, allocations } = known;
@@ -141,28 +146,11 @@ class RunningKubelet implements Kubelet {
     this.configuration = { ...defaultConfiguration, ...options.configuration };
     const { clock, log, signal } = context;
     const recorder = context.eventRecorder('kubelet', this.nodeName);
-    const ownNode = context.informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` });
-    this.#reporter = new NodeReporter(
-      {
-        ...pick(context),
-        nodeName: this.nodeName,
-        hostname: this.#hostname,
-        configuration: this.configuration,
-        runtime: this.runtime,
-        host: this.host,
-        recorder,
-        kubeletVersion: options.version ?? 'v1.36.0',
-        watched: () => ownNode.get(this.nodeName),
-        problems: () => [...this.#problems(), ...(this.#care.problem ? [this.#care.problem] : [])],
-        pressures: () => this.#care.pressures,
-        devices: () => this.#devices?.capacity(),
-        onReady: () => this.workers.wakeAll(),
-      },
-      facts,
-      version,
-    );
+    this.#reporter = this.#nodeReporter(options, recorder, version);
     const statuses = new StatusWriter(pick(context));
     this.#care = this.#nodeCare(options, { recorder, statuses });
+    this.#tokens = new ServiceAccountTokens(pick(context));
+    this.#csi = this.#nodeCsi(recorder);
     const services = this.#podServices(options, { version, recorder, statuses });
     this.#static = new StaticPods({
       ...pick(context),
@@ -207,6 +195,10 @@ class RunningKubelet implements Kubelet {
 
   problem(): string | undefined {
     return this.#problems()[0];
+  }
+
+  get csi(): NodeCsi | undefined {
+    return this.#csi;
   }
 
   causes(): CauseList {
@@ -258,7 +250,7 @@ class RunningKubelet implements Kubelet {
     const lease = { ...pick(this.#context), nodeName, leaseDurationSeconds: configuration.nodeLeaseDurationSeconds };
     // Static Pods run whether or not the API server is there to register with.
     const loops = [
-      this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease)])),
+      this.#register().then(() => Promise.all([this.#reporter.run(), keepNodeLease(lease), this.#csi?.run()])),
       this.#lifecycle.run(),
       this.#followPods(),
       this.#static.run(workers),
@@ -286,12 +278,15 @@ class RunningKubelet implements Kubelet {
     });
   }
 
-  async #followPlugins(): Promise<void> {
-    const { devicePlugins: folder, pluginSockets: sockets } = this.host;
-    const shared = pick(this.#context);
-    const devices = folder && this.#devices && (await devicePlugins({ ...shared, folder, devices: this.#devices }));
-    const handlers = devices ? { DevicePlugin: devices } : {};
-    if (sockets) await new PluginRegistration({ ...shared, sockets, handlers }).run();
+  #followPlugins(): Promise<void> {
+    return openNodeSockets({
+      ...pick(this.#context),
+      host: this.host,
+      devices: this.#devices,
+      resources: this.#resources,
+      workers: this.workers,
+      handlers: this.#csi ? { CSIPlugin: this.#csi.plugins } : {},
+    });
   }
 
   async #register(): Promise<void> {
@@ -304,6 +299,7 @@ class RunningKubelet implements Kubelet {
     const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${this.nodeName}` });
     await informer.whenSynced(signal);
     await this.#static.whenRead;
+    await this.#csi?.restore();
     const isOwn = (pod: Pod) => !isMirrorPod(pod) && pod.spec.nodeName === this.nodeName;
     for (const pod of byAge(informer.list().filter(isOwn))) this.workers.add(pod);
     informer.onChange({
@@ -317,25 +313,38 @@ class RunningKubelet implements Kubelet {
     this.#allocations.retain(hasPod);
     this.#resources?.retain(hasPod);
     await this.#lifecycle.relist().catch(() => undefined);
-    await this.#removeOrphanedFolders();
+    await removeOrphans({
+      ...pick(this.#context),
+      host: this.host,
+      csi: this.#csi,
+      hasPod,
+    });
+    await this.#known.users.retain(hasPod);
   }
 
-  /** Of Pods that went away, containers and all, while no kubelet ran. */
-  async #removeOrphanedFolders(): Promise<void> {
-    const { files, volumes } = this.host;
-    for (const uid of await files.podUids()) {
-      if (this.workers.get(uid)) continue;
-      try {
-        await volumes.unmountAll(uid);
-        await this.#known.users.release(uid);
-        await files.removePod(uid);
-      } catch (error) {
-        this.#context.log.warn('orphaned pod found, but its volumes are not cleaned up', {
-          uid,
-          error: messageOf(error),
-        });
-      }
-    }
+  #nodeReporter(options: KubeletOptions, recorder: ServiceParts['recorder'], version: RuntimeVersion): NodeReporter {
+    const ownNode = this.#context.informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` });
+    return new NodeReporter(
+      {
+        ...pick(this.#context),
+        nodeName: this.nodeName,
+        hostname: this.#hostname,
+        configuration: this.configuration,
+        runtime: this.runtime,
+        host: this.host,
+        recorder,
+        kubeletVersion: options.version ?? 'v1.36.0',
+        watched: () => ownNode.get(this.nodeName),
+        problems: () =>
+          [...this.#problems(), this.#care.problem, this.#csi?.problem].filter((problem) => problem !== undefined),
+        volumesInUse: (before) => this.#csi?.inUse(before) ?? before,
+        pressures: () => this.#care.pressures,
+        devices: () => this.#devices?.capacity(),
+        onReady: () => this.workers.wakeAll(),
+      },
+      this.#facts,
+      version,
+    );
   }
 
   #nodeCare(options: KubeletOptions, { recorder, statuses }: Pick<ServiceParts, 'recorder' | 'statuses'>): NodeCare {
@@ -356,6 +365,23 @@ class RunningKubelet implements Kubelet {
     });
   }
 
+  #nodeCsi(recorder: ServiceParts['recorder']): NodeCsi | undefined {
+    const folders = this.host.csiFolders;
+    if (!folders) return undefined;
+    return new NodeCsi({
+      ...pick(this.#context),
+      informers: this.#context.informers,
+      nodeName: this.nodeName,
+      folders,
+      tokens: this.#tokens,
+      recorder,
+      republishMs: this.configuration.syncFrequencyMs,
+      node: () => this.#reporter.node,
+      reportNode: () => this.#reporter.report(),
+      onChange: (uids) => (uids ? uids.forEach((uid) => void this.workers.wake(uid)) : this.workers.wakeAll()),
+    });
+  }
+
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
     const { configuration, runtime, host } = this;
@@ -368,7 +394,6 @@ class RunningKubelet implements Kubelet {
       watch: watches,
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
-    const tokens = new ServiceAccountTokens({ client, clock, random, log, signal });
     const { credentialProviders } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
@@ -388,11 +413,13 @@ class RunningKubelet implements Kubelet {
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
         pulled: this.#known.pulled,
         providers:
-          credentialProviders && new CredentialProviders({ ...credentialProviders, client, tokens, clock, log }),
+          credentialProviders &&
+          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),
       }),
       prober: new Prober(runtime, host.network),
       objects,
-      volumeSources: { client, objects, tokens },
+      volumeSources: { client, objects, tokens: this.#tokens },
+      csi: this.#csi,
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,
       resources: this.#resources,

@@ -9,6 +9,7 @@ import type { Taint } from '../api/gen/core-v1.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
 import { defaultConfiguration, type KubeletConfiguration, type ReservedMemory } from './configuration.ts';
+import { refuseNumbers } from './configuration-ranges.ts';
 import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
 import { thresholdsOf } from './eviction/thresholds.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
@@ -71,6 +72,7 @@ export interface KubeletSettings {
 /** A decoded configuration file: any JSON value. Throws with upstream's words for what it cannot be. */
 export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSettings {
   const source = new SettingSource(parsed, file === undefined ? undefined : checkedFile(file));
+  refuseNumbers((flag, field) => source.number(flag, field));
   const configuration = configurationOf(source);
   // A threshold that cannot be is told now, not when memory has run out.
   thresholdsOf(configuration);

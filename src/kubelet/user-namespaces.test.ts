@@ -39,6 +39,8 @@ it('is remembered in the folders of the Pods, in the form that upstream has', as
   await next.restore();
   assert.equal((await next.of('b')).hostId, 131_072);
   assert.equal((await next.of('a')).hostId, 65_536);
+  await next.retain((uid) => uid === 'b');
+  assert.deepEqual([...files.keys()], ['pods/b/userns']);
 });
 
 it('refuses a file that it has not written', async () => {

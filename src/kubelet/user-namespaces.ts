@@ -52,6 +52,11 @@ export class UserNamespaces {
     await this.#options.state.remove(fileOf(podUid));
   }
 
+  /** Takes back those of Pods that went away while no kubelet ran. */
+  async retain(hasPod: (podUid: string) => boolean): Promise<void> {
+    for (const podUid of [...this.#firstIds.keys()]) if (!hasPod(podUid)) await this.release(podUid);
+  }
+
   async #remembered(podUid: string): Promise<IdMapping | undefined> {
     const known = this.#firstIds.get(podUid);
     if (known !== undefined) return this.#mapping(known);

@@ -11,6 +11,8 @@ const table: readonly FlagDefinition[] = [
   { name: 'feature-gates', type: 'mapStringBool', default: {} },
   { name: 'eviction-hard', type: 'mapStringString(<)', default: {} },
   { name: 'pod-eviction-timeout', type: 'duration', default: '5m0s', deprecated: true },
+  { name: 'bind-address', type: 'ip', default: '0.0.0.0' },
+  { name: 'metrics-bind-address', type: 'ipPort', default: '127.0.0.1:10249' },
   { name: 'concurrent_rc_syncs', type: 'int32', default: 5 },
 ];
 
@@ -80,3 +82,18 @@ for (const { words, message } of [
     );
   });
 }
+
+test('addresses are addresses, with a port where one belongs', () => {
+  const read = (word: string) => parseFlags(table, [word]);
+  assert.equal(read('--bind-address=::1').values.get('bind-address'), '::1');
+  for (const text of ['10.0.0.1', '[::]:10249', '']) read(`--metrics-bind-address=${text}`);
+  const refused = (word: string, reason: string) => assert.throws(() => read(word), { message: reason });
+  refused('--bind-address=foo', 'invalid argument "foo" for "--bind-address" flag: failed to parse IP: "foo"');
+  const prefix = (text: string) => `invalid argument "${text}" for "--metrics-bind-address" flag: `;
+  refused(
+    '--metrics-bind-address=foo',
+    `${prefix('foo')}"foo" is not in a valid format (ip or ip:port): address foo: missing port in address`,
+  );
+  refused('--metrics-bind-address=foo:1', `${prefix('foo:1')}"foo" is not a valid IP address`);
+  refused('--metrics-bind-address=[::]:99999', `${prefix('[::]:99999')}"99999" is not a valid number`);
+});

@@ -3,6 +3,7 @@
  * boolean means true, `--name=false`, underscores count as dashes, repeated lists append, an unknown flag is an error. The tables
  * (`<component>/gen/flags.ts`) are derived from the facts; this file turns words into typed values and touches nothing else.
  */
+import { isIp } from '../apimachinery/addresses.ts';
 import { parseDuration } from '../apimachinery/time.ts';
 
 export interface FlagDefinition {
@@ -104,12 +105,28 @@ function readValue(definition: FlagDefinition, text: string, earlier: unknown): 
     if (parseDuration(text) === undefined) throw bad(`time: invalid duration ${JSON.stringify(text)}`);
     return text;
   }
+  if (type === 'ip' || type === 'ipPort') {
+    const problem = text === '' || isIp(text.trim()) ? undefined : addressProblem(text, type);
+    if (problem) throw bad(problem);
+    return text.trim();
+  }
   if (type === 'stringSlice' || type === 'taint[]')
     return [...asList(earlier), ...text.split(',').filter((item) => item !== '')];
   if (type === 'stringArray' || type.endsWith('[]')) return [...asList(earlier), text];
   if (type.startsWith('map') || type === 'stringToString')
     return { ...asRecord(earlier), ...parseMap(type, text, bad) };
   return text;
+}
+
+/** Of a text that is no IP address. */
+function addressProblem(text: string, type: 'ip' | 'ipPort'): string | undefined {
+  if (type === 'ip') return `failed to parse IP: ${JSON.stringify(text)}`;
+  const match = /^(?:\[([^\]]*)\]|([^:]*)):(.*)$/.exec(text);
+  if (!match)
+    return `${JSON.stringify(text)} is not in a valid format (ip or ip:port): address ${text}: missing port in address`;
+  const [host, port] = [match[1] ?? match[2] ?? '', match[3] ?? ''];
+  if (!isIp(host)) return `${JSON.stringify(host)} is not a valid IP address`;
+  return /^\d+$/.test(port) && Number(port) <= 65_535 ? undefined : `${JSON.stringify(port)} is not a valid number`;
 }
 
 function asList(value: unknown): readonly unknown[] {

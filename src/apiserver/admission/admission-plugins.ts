@@ -55,22 +55,29 @@ export interface AdmissionOptions {
   readonly configurations?: ReadonlyMap<string, unknown> | undefined;
 }
 
+/** What is wrong with these names: not known, or both enabled and disabled. */
+export function admissionProblems(enable: readonly string[], disable: readonly string[]): readonly string[] {
+  const { order } = admissionTable();
+  const unknown = (flag: string, names: readonly string[]) =>
+    names.filter((name) => !order.includes(name)).map((name) => `${flag} plugin "${name}" is unknown`);
+  const both = enable.filter((name) => disable.includes(name));
+  return [
+    ...unknown('enable-admission-plugins', enable),
+    ...unknown('disable-admission-plugins', disable),
+    ...(both.length > 0
+      ? [`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`]
+      : []),
+  ];
+}
+
 /** Throws when a name is not known, is both enabled and disabled, or is off by a gate. */
 export function createAdmission(options: AdmissionOptions): AdmissionChain {
   const { ruleResolver, enable = [], disable = [] } = options;
   let chain: AdmissionChain | undefined;
   const context: PluginContext = { ...options.context, meter: () => chain?.meter };
   const { order, defaultEnabled } = admissionTable();
-  for (const [flag, names] of [
-    ['enable-admission-plugins', enable],
-    ['disable-admission-plugins', disable],
-  ] as const) {
-    const unknown = names.find((name) => !order.includes(name));
-    if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
-  }
-  const both = enable.filter((name) => disable.includes(name));
-  if (both.length > 0)
-    throw new Error(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`);
+  const [problem] = admissionProblems(enable, disable);
+  if (problem !== undefined) throw new Error(problem);
   const known = plugins(options);
   const enabled = order.filter(
     (name) => (defaultEnabled.includes(name) || enable.includes(name)) && !disable.includes(name),

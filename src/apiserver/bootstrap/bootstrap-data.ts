@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
-import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
 import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 
 export interface RbacObjects {
@@ -12,6 +12,12 @@ export interface RbacObjects {
     readonly gates: readonly string[];
     readonly clusterRole: ClusterRole;
     readonly clusterRoleBinding: ClusterRoleBinding;
+  }[];
+  /** What roles that always exist may do besides while a gate is on. */
+  readonly gatedRules: readonly {
+    readonly gate: string;
+    readonly clusterRole: string;
+    readonly rules: readonly PolicyRule[];
   }[];
   readonly clusterRoleBindings: readonly ClusterRoleBinding[];
   readonly roles: readonly Role[];

@@ -46,6 +46,17 @@ describe('A new cluster', () => {
     assert.equal(cluster.all(clusterRoles).length, 70, 'a role of two gates asks for both');
   });
 
+  it('lets roles that always exist do more while a gate is on', async () => {
+    const { cluster, start, stop } = setUp({ featureGates: { DRADeviceTaintRules: true } });
+    await start().ready;
+    stop();
+    const rules = cluster.get(clusterRoles, 'system:controller:device-taint-eviction-controller')?.rules ?? [];
+    const about = (resource: string) => rules.find(({ resources }) => resources?.includes(resource))?.verbs;
+    assert.deepEqual(about('devicetaintrules'), ['get', 'list', 'watch']);
+    assert.deepEqual(about('devicetaintrules/status'), ['patch', 'update']);
+    assert.deepEqual(about('resourceslices'), ['get', 'list', 'watch']);
+  });
+
   it("has upstream's objects", async () => {
     const { cluster, start, stop } = setUp();
     const { ready, settled } = start();

@@ -32,7 +32,9 @@ export type FeatureGates = Readonly<Record<string, boolean>>;
 /** `gates`: as given. */
 export async function ensureRbac(client: Client, objects: RbacObjects, gates: FeatureGates = {}): Promise<void> {
   const added = objects.gated.filter((one) => one.gates.every((gate) => gates[gate] === true));
-  const allRoles = [...objects.clusterRoles, ...added.map(({ clusterRole }) => clusterRole)];
+  const rules = objects.gatedRules.filter(({ gate }) => gates[gate] === true);
+  const known = objects.clusterRoles.map((role) => withRules(role, rules));
+  const allRoles = [...known, ...added.map(({ clusterRole }) => clusterRole)];
   const allBindings = [...objects.clusterRoleBindings, ...added.map((one) => one.clusterRoleBinding)];
   await Promise.all([
     ensureObjects<ClusterRole>(client, clusterRoles, withAggregatedRules(allRoles), {
@@ -42,6 +44,11 @@ export async function ensureRbac(client: Client, objects: RbacObjects, gates: Fe
     ensureBindings<ClusterRoleBinding>(client, clusterRoleBindings, allBindings),
     ensureBindings<RoleBinding>(client, roleBindings, objects.roleBindings),
   ]);
+}
+
+function withRules(role: ClusterRole, gated: RbacObjects['gatedRules']): ClusterRole {
+  const rules = gated.filter(({ clusterRole }) => clusterRole === role.metadata.name).flatMap((one) => one.rules);
+  return rules.length === 0 ? role : { ...role, rules: [...(role.rules ?? []), ...rules] };
 }
 
 function ensureBindings<T extends ClusterRoleBinding | RoleBinding>(

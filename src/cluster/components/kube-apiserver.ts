@@ -17,6 +17,7 @@ import { nodeAddress } from '../machine.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import type { StoreEncryption } from './encryption.ts';
+import { refuseApiServerPlace, refuseApiServerPolicy } from './flag-checks.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
 import {
@@ -109,6 +110,7 @@ export async function configureApiServer(
   environment: ComponentEnvironment,
   tokens: TokenTrust,
 ): Promise<ConfiguredApiServer> {
+  refuseApiServerPolicy(given);
   const options = policyFrom(given);
   const tls = tlsParametersFrom(given, environment);
   const encryption = {
@@ -185,6 +187,7 @@ function placeFrom(
   const everywhere = bindAddress === '0.0.0.0' || bindAddress === '::';
   const advertiseAddress = given.optionalText('advertise-address') ?? (everywhere ? nodeAddress() : bindAddress);
   const serviceCidrs = (given.text('service-cluster-ip-range') || '10.0.0.0/24').split(',');
+  refuseApiServerPlace(given, serviceCidrs);
   const kubeletAuthority = readOptionalPem(
     '--kubelet-certificate-authority',
     given.text('kubelet-certificate-authority'),

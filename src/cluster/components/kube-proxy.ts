@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Node, nodes } from '../../api/gen/core-v1.ts';
 import { serviceCIDRs } from '../../api/gen/networking-v1.ts';
 import { cidrContains, parseCidr, parseIp } from '../../apimachinery/addresses.ts';
+import { errorsText, type FieldError, invalid, path } from '../../apimachinery/field-error.ts';
 import { formatTime, parseDuration } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
@@ -12,6 +13,7 @@ import { flags as proxyFlags } from '../../proxy/gen/flags.ts';
 import { nftKernel } from '../../proxy/nft-kernel.ts';
 import { type ProxyOptions, removeTables, runProxy } from '../../proxy/proxy.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
+import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
 import { nodeNameOf } from '../machine.ts';
 import { findProgram } from '../requirements.ts';
@@ -124,10 +126,33 @@ function healthPage(syncedMs: number, nowMs: number) {
   return { healthy: true, text: JSON.stringify(page), type: 'application/json' };
 }
 
+/** Throws a `FlagError` for what no proxy can work with. */
 export function proxySettings(given: GivenFlags): ProxySettings {
-  const path = given.optionalText('config');
+  const settings = readSettings(given);
+  const problems = problemsOf(settings);
+  if (problems.length > 0) throw new FlagError(`failed validate: ${errorsText(problems)}`);
+  return settings;
+}
+
+const modes = ['iptables', 'ipvs', 'nftables'];
+
+function problemsOf({ mode, clusterCidrs }: ProxySettings): readonly FieldError[] {
+  const at = path('KubeProxyConfiguration');
+  const cidrs = at.child('DetectLocalConfiguration', 'ClusterCIDRs');
+  const problems = clusterCidrs.flatMap((cidr, index) =>
+    parseCidr(cidr)
+      ? []
+      : [invalid(cidrs.index(index), cidr, 'must be a valid CIDR block (e.g. 10.100.0.0/16 or fde4:8dba:82e1::/48)')],
+  );
+  if (mode === '' || modes.includes(mode)) return problems;
+  const rule = `must be ${modes.join(', ')} or blank (blank means the best-available proxy [currently iptables])`;
+  return [invalid(at.child('Mode', 'ProxyMode'), mode, rule), ...problems];
+}
+
+function readSettings(given: GivenFlags): ProxySettings {
+  const configPath = given.optionalText('config');
   const cidrs = (text: string) => text.split(',').filter(Boolean);
-  if (path === undefined)
+  if (configPath === undefined)
     return {
       kubeconfig: given.optionalText('kubeconfig'),
       hostnameOverride: given.text('hostname-override'),
@@ -141,7 +166,7 @@ export function proxySettings(given: GivenFlags): ProxySettings {
       healthzBindAddress: given.text('healthz-bind-address'),
       metricsBindAddress: given.text('metrics-bind-address'),
     };
-  const file = decodeConfiguration(path, readConfigurationFile(path), {
+  const file = decodeConfiguration(configPath, readConfigurationFile(configPath), {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
     kind: 'KubeProxyConfiguration',
   });

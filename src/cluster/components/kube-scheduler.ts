@@ -9,6 +9,7 @@ import type { ComponentCommand, ComponentEnvironment } from './component.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import { delegatedAccess } from './delegated-access.ts';
+import { refuseProblems, securePortProblems } from './flag-checks.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { type LeaderSettings, whileLeading } from './leader.ts';
@@ -90,6 +91,8 @@ function schedulerFile(path: string): ConfigurationObject {
 
 /** `--bind-address`, `--secure-port` and the certificate behind them, which components of the control plane have alike. */
 export function secureServer(given: GivenFlags, environment: ComponentEnvironment, name: string) {
+  const port = given.number('secure-port');
+  refuseProblems(securePortProblems(port));
   const tls = servingCertificate(
     {
       certFile: given.text('tls-cert-file'),
@@ -103,7 +106,7 @@ export function secureServer(given: GivenFlags, environment: ComponentEnvironmen
   );
   return {
     host: given.text('bind-address') || '0.0.0.0',
-    port: given.number('secure-port'),
+    port,
     tls,
     tlsParameters: tlsParametersFrom(given, environment),
   };

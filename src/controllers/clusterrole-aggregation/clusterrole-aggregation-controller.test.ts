@@ -26,3 +26,32 @@ test('an aggregate has the rules of all that its selectors match, and follows th
   await cluster.settle();
   assert.deepEqual(resources(), ['pods']);
 });
+
+test('several selectors add up, each in turn; a role without a rule of aggregation is left alone', async () => {
+  await using cluster = new MemoryCluster();
+  const roles: readonly [name: string, labels: Record<string, string>, resource: string][] = [
+    ['a', { to: 'edit' }, 'secrets'],
+    ['b', { to: 'view' }, 'pods'],
+    ['c', { to: 'view', also: 'edit' }, 'services'],
+  ];
+  for (const [name, labels, resource] of roles)
+    await cluster.client.create(clusterRoles, { metadata: { name, labels }, rules: [rule(resource)] });
+  await cluster.client.create(clusterRoles, {
+    metadata: { name: 'edit', labels: { to: 'edit' } },
+    rules: [rule('written-by-hand')],
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { to: 'view' } }, { matchLabels: { to: 'edit' } }] },
+  });
+  cluster.run(runClusterRoleAggregationController);
+  await cluster.settle();
+  const resources = (name: string) => cluster.api.find(clusterRoles, name)?.rules?.map((one) => one.resources?.[0]);
+  assert.deepEqual(resources('edit'), ['pods', 'services', 'secrets']);
+  assert.deepEqual(resources('b'), ['pods']);
+  const writes = cluster.api.writes.length;
+  await cluster.client.patch(
+    clusterRoles,
+    { name: 'c' },
+    { type: 'merge', body: { metadata: { labels: { x: 'y' } } } },
+  );
+  await cluster.settle();
+  assert.equal(cluster.api.writes.length, writes + 1, 'what is right is not written again');
+});

@@ -6,6 +6,7 @@ import { isPodTerminating } from '../../api/core/v1/pod-status.ts';
 import { type Pod, persistentVolumeClaims, pods as podType } from '../../api/gen/core-v1.ts';
 import { controllerReference, isControlledBy, keyOf } from '../../apimachinery/meta.ts';
 import { isAlreadyExists, isNamespaceTerminating, messageOf } from '../../apimachinery/status.ts';
+import { subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import { withKind } from '../common/events.ts';
@@ -28,6 +29,7 @@ export async function runEphemeralVolumeController(
     name: 'ephemeral-volume-controller',
     workers: options.workers ?? 5,
     waitFor: [pods, claims],
+    about: (key) => subjectOfKey(podType, key),
     async reconcile(key: string) {
       const pod = pods.get(key);
       if (!pod || isPodTerminating(pod)) return;

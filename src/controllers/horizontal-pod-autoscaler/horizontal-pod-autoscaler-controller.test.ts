@@ -120,6 +120,8 @@ test('shrinks only when it was called for during five minutes', async () => {
   for (const name of scaled.usage.keys()) scaled.usage.set(name, '10m');
   await cluster.clock.advance(60_000);
   assert.deepEqual([scaled.replicas, scaled.condition('AbleToScale')], [4, 'True ScaleDownStabilized']);
+  const told = () => cluster.causes.all().map(({ about, reason }) => [about.kind, about.name, reason]);
+  assert.deepEqual(told(), [['HorizontalPodAutoscaler', 'web', 'ScaleDownStabilized']]);
   await cluster.clock.advance(300_000);
   assert.equal(scaled.replicas, 1);
 });

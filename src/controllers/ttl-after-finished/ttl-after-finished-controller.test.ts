@@ -34,3 +34,37 @@ test('a finished Job goes when its time is over, one without such a time or not 
   await cluster.clock.advance(60_000);
   assert.deepEqual(names(), ['kept', 'running']);
 });
+
+/** A Job that has failed just now. */
+async function failed(cluster: MemoryCluster, ttlSecondsAfterFinished: number): Promise<void> {
+  await cluster.client.create(jobs, {
+    metadata: { namespace: 'a', name: 'j' },
+    spec: { template: { spec: { containers: [] } }, ttlSecondsAfterFinished },
+  });
+  cluster.api.alter(jobs, 'a/j', (job) => {
+    job.status = {
+      conditions: [{ type: 'Failed', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) }],
+    };
+  });
+  await cluster.settle();
+}
+
+test('a failed Job goes as well, its Pods before it', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runTtlAfterFinishedController);
+  await failed(cluster, 0);
+  const { method, body } = cluster.api.writes.at(-1)!;
+  const { propagationPolicy } = body as { propagationPolicy: string };
+  assert.deepEqual([method, propagationPolicy], ['DELETE', 'Foreground']);
+});
+
+test('a life that is lengthened in time is respected', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runTtlAfterFinishedController);
+  await failed(cluster, 60);
+  await cluster.clock.advance(30_000);
+  const body = { spec: { ttlSecondsAfterFinished: 600 } };
+  await cluster.client.patch(jobs, { namespace: 'a', name: 'j' }, { type: 'merge', body });
+  await cluster.clock.advance(60_000);
+  assert.equal(cluster.api.find(jobs, 'a/j')?.metadata.deletionTimestamp, undefined);
+});

@@ -26,3 +26,19 @@ test('a small cluster’s kubelets ask each time', async () => {
   await cluster.settle();
   assert.equal(cluster.api.find(nodes, 'a')?.metadata.annotations?.['node.alpha.kubernetes.io/ttl'], '0');
 });
+
+test('all kubelets are told when the cluster grows beyond a bound, and none before', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run(runTtlController);
+  const grow = async (from: number, to: number) => {
+    for (let index = from; index < to; index++)
+      await cluster.client.create(nodes, { metadata: { name: `n${index}` }, spec: {} });
+    await cluster.settle();
+  };
+  const told = () =>
+    new Set(cluster.api.all(nodes).map(({ metadata }) => metadata.annotations?.['node.alpha.kubernetes.io/ttl']));
+  await grow(0, 100);
+  assert.deepEqual(told(), new Set(['0']));
+  await grow(100, 101);
+  assert.deepEqual(told(), new Set(['15']));
+});

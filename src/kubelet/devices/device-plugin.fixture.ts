@@ -1,6 +1,10 @@
-/** A plugin of devices as its test wants it: it serves on a socket of its own, lists what it is told to, and keeps what it was asked. */
+/**
+ * A plugin of devices as its test wants it: it serves on a socket of its own, lists what it is told to, and keeps what it was asked. As
+ * real ones do it waits for the kubelet's socket before it makes its own: a kubelet that starts removes all that it finds.
+ */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { sleep, systemClock } from '../../base/clock.ts';
 import { grpcMethod } from '../grpc/codec.ts';
 import { GrpcConnection } from '../grpc/grpc-connection.ts';
 import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
@@ -18,7 +22,9 @@ export interface ScriptedPluginOptions {
   readonly endpoint?: string;
   readonly options?: DevicePluginOptions;
   readonly preferred?: (ids: readonly string[], count: number) => readonly string[];
-  readonly allocate?: (ids: readonly string[]) => Partial<ContainerAllocateResponse>;
+  readonly allocate?: (
+    ids: readonly string[],
+  ) => Partial<ContainerAllocateResponse> | Promise<Partial<ContainerAllocateResponse>>;
   readonly preStart?: (ids: readonly string[]) => void;
 }
 
@@ -27,6 +33,9 @@ export interface ScriptedPlugin {
   readonly calls: readonly string[];
   /** What it has from now on. */
   list(devices: readonly Device[]): void;
+  /** On its own socket, as soon as the kubelet does on its. */
+  listen(): Promise<void>;
+  /** Listens, and tells the kubelet. */
   register(resourceName: string, request?: { readonly version?: string; readonly endpoint?: string }): Promise<void>;
   close(): void;
 }
@@ -53,22 +62,33 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
       await Promise.race([promise, gone]);
     }
   });
-  await server.listen(join(folder, endpoint));
+  const kubelet = join(folder, 'kubelet.sock');
+  let listening: Promise<void> | undefined;
+  const start = async () => {
+    while (!existsSync(kubelet)) await sleep(systemClock, 20);
+    await server.listen(join(folder, endpoint));
+  };
+  const listen = () => {
+    listening ??= start();
+    return listening;
+  };
   return {
     calls,
+    listen,
     list(next) {
       devices = next;
       changed.resolve();
       changed = Promise.withResolvers();
     },
     async register(resourceName, { version = 'v1beta1', endpoint: other = endpoint } = {}) {
-      const kubelet = `unix://${join(folder, 'kubelet.sock')}`;
-      const connection = await GrpcConnection.open({ clock: systemClock, endpoint: kubelet, requestTimeoutMs: 0 });
-      try {
-        await connection.unary(register, { version, endpoint: other, resourceName, options });
-      } finally {
-        connection.close();
-      }
+      await listen();
+      const connection = await GrpcConnection.open({
+        clock: systemClock,
+        endpoint: `unix://${kubelet}`,
+        requestTimeoutMs: 0,
+      });
+      const request = { version, endpoint: other, resourceName, options };
+      await connection.unary(register, request).finally(() => connection.close());
     },
     close: () => server.close(),
   };
@@ -90,7 +110,7 @@ function serve(
     },
     async Allocate({ containerRequests }) {
       calls.push(`Allocate ${containerRequests.map(({ devicesIds }) => devicesIds)}`);
-      return { containerResponses: containerRequests.map(({ devicesIds }) => allocate(devicesIds)) };
+      return { containerResponses: await Promise.all(containerRequests.map(({ devicesIds }) => allocate(devicesIds))) };
     },
     async PreStartContainer({ devicesIds }) {
       calls.push(`PreStartContainer ${devicesIds}`);

@@ -143,6 +143,7 @@ describe('a device plugin', () => {
     const { has, path, plugin, plugins } = await setUp(test);
     const gpus = await plugin();
     gpus.list([device('a')]);
+    await gpus.listen();
     const registered = { name: gpu, endpoint: join(path, 'plugin.sock'), supportedVersions: ['v1beta1'] };
     plugins.validate(registered);
     await plugins.register(registered);

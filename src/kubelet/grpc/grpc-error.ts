@@ -21,9 +21,14 @@ const codeNames = [
   'Unauthenticated',
 ];
 
+/** `NotFound` for 5. */
+export function grpcCodeName(code: number): string {
+  return codeNames[code] ?? 'Unknown';
+}
+
 /** `rpc error: code = NotFound desc = ...`. `target`: a host and port, or a socket's path after `unix://`. */
 export function grpcErrorText(error: Pick<ServiceError, 'code' | 'details' | 'message'>, target: string): string {
-  return `rpc error: code = ${codeNames[error.code] ?? 'Unknown'} desc = ${grpcDescription(error, target)}`;
+  return `rpc error: code = ${grpcCodeName(error.code)} desc = ${grpcDescription(error, target)}`;
 }
 
 const dialReasons: Readonly<Record<string, string>> = {

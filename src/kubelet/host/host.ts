@@ -5,12 +5,13 @@
 import type { Container, Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
 import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { CsiFolders } from '../csi/csi-folders.ts';
 import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
 import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
-import type { VolumePayload } from '../volumes/payload.ts';
+import type { LocalPayload } from '../volumes/payload.ts';
 
 export interface MachineFacts {
   readonly cpuCount: number;
@@ -61,9 +62,11 @@ export interface SubPathUse {
 /** Volumes of a Pod on the node. */
 export interface PodVolumes {
   /** Makes or refreshes one volume; where containers mount it from. */
-  mount(pod: Pod, payload: VolumePayload): Promise<string>;
+  mount(pod: Pod, payload: LocalPayload): Promise<string>;
   /** Where a container mounts a part of a volume from. Made when missing; never outside the volume, whatever the Pod does to it. */
   subPath(pod: Pod, path: string, use: SubPathUse): Promise<string>;
+  /** Parts of volumes hold what they are parts of: they go before a volume that others unmount. */
+  unmountSubPaths(podUid: string): Promise<void>;
   unmountAll(podUid: string): Promise<void>;
 }
 
@@ -231,6 +234,8 @@ export interface NodeHost {
   topology?(): Promise<MachineTopology>;
   /** Absent where shutdowns cannot be delayed. */
   readonly shutdown?: ShutdownSource | undefined;
+  /** Where CSI volumes lie; absent where there can be none. */
+  readonly csiFolders?: CsiFolders | undefined;
   /** Where plugins of the node show themselves; absent where there can be none. */
   readonly pluginSockets?: PluginSockets | undefined;
   /** Absent where no plugin has devices. */

@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import { CsiFolders } from '../csi/csi-folders.ts';
 import { pluginSockets } from '../plugins/plugin-sockets.ts';
 import { linuxTopology } from '../resource-managers/linux-topology.ts';
 import type { NodeHost } from './host.ts';
@@ -52,6 +53,7 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
     logs: new LinuxLogs(clock),
     state: stateFiles(rootDirectory),
     topology: async () => linuxTopology((await machineFacts(rootDirectory)).memoryBytes),
+    csiFolders: new CsiFolders(rootDirectory),
     pluginSockets: pluginSockets(join(rootDirectory, 'plugins_registry'), log),
     devicePlugins: socketFolder(join(rootDirectory, 'device-plugins')),
     podResources: socketFolder(join(rootDirectory, 'pod-resources')),

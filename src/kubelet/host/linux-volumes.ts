@@ -1,20 +1,21 @@
 /** Volumes as folders and mounts on a Linux machine. */
 import type { Stats } from 'node:fs';
-import { chmod, chown, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { VolumePayload } from '../volumes/payload.ts';
+import type { LocalPayload } from '../volumes/payload.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import type { PodVolumes, SubPathUse } from './host.ts';
 import { isMountPoint, mountProgram, mountsBelow, unmount } from './mounts.ts';
+import { ownByGroup } from './ownership.ts';
 import { bindSubPath } from './sub-path.ts';
 
 const subPathsFolder = 'volume-subpaths';
 
-type FilesPayload = Extract<VolumePayload, { kind: 'files' }>;
-type EmptyDirPayload = Extract<VolumePayload, { kind: 'emptyDir' }>;
-type HostPathPayload = Extract<VolumePayload, { kind: 'hostPath' }>;
+type FilesPayload = Extract<LocalPayload, { kind: 'files' }>;
+type EmptyDirPayload = Extract<LocalPayload, { kind: 'emptyDir' }>;
+type HostPathPayload = Extract<LocalPayload, { kind: 'hostPath' }>;
 
 export class LinuxVolumes implements PodVolumes {
   readonly #rootDirectory: string;
@@ -25,7 +26,7 @@ export class LinuxVolumes implements PodVolumes {
     this.#clock = clock;
   }
 
-  async mount(pod: Pod, payload: VolumePayload): Promise<string> {
+  async mount(pod: Pod, payload: LocalPayload): Promise<string> {
     switch (payload.kind) {
       case 'hostPath':
         await prepareHostPath(payload);
@@ -51,15 +52,20 @@ export class LinuxVolumes implements PodVolumes {
     return target;
   }
 
+  unmountSubPaths(podUid: string): Promise<void> {
+    return this.#unmountFolder(podUid, subPathsFolder);
+  }
+
   async unmountAll(podUid: string): Promise<void> {
+    await this.unmountSubPaths(podUid);
+    await this.#unmountFolder(podUid, 'volumes');
+  }
+
+  async #unmountFolder(podUid: string, folder: string): Promise<void> {
     if (podUid === '') return;
-    const podDirectory = join(this.#rootDirectory, 'pods', podUid);
-    // Parts of volumes first: they hold what they are parts of.
-    for (const folder of [subPathsFolder, 'volumes']) {
-      const directory = join(podDirectory, folder);
-      for (const path of await mountsBelow(directory)) await unmount(path);
-      await rm(directory, { recursive: true, force: true });
-    }
+    const directory = join(this.#rootDirectory, 'pods', podUid, folder);
+    for (const path of await mountsBelow(directory)) await unmount(path);
+    await rm(directory, { recursive: true, force: true });
   }
 
   #path(pod: Pod, plugin: string, name: string): string {
@@ -100,21 +106,6 @@ export class LinuxVolumes implements PodVolumes {
 async function mountMemory(path: string, { sizeLimitBytes }: { sizeLimitBytes?: number | undefined }): Promise<void> {
   const options = ['mode=0777', ...(sizeLimitBytes ? [`size=${sizeLimitBytes}`] : [])].join(',');
   await mountProgram('-t', 'tmpfs', '-o', options, 'tmpfs', path);
-}
-
-async function ownByGroup(path: string, { fsGroup, fsGroupOnRootMismatch }: VolumePayload): Promise<void> {
-  if (fsGroup === undefined) return;
-  const { uid, gid, mode } = await stat(path);
-  if (fsGroupOnRootMismatch && gid === fsGroup && (mode & 0o2000) !== 0) return;
-  await chown(path, uid, fsGroup);
-  await chmod(path, mode | 0o2770);
-  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-    const child = join(entry.parentPath, entry.name);
-    const info = await lstat(child);
-    if (info.isSymbolicLink()) continue;
-    await chown(child, info.uid, fsGroup);
-    await chmod(child, info.isDirectory() ? info.mode | 0o2770 : info.mode | 0o660);
-  }
 }
 
 async function prepareHostPath({ path, type }: HostPathPayload): Promise<void> {

@@ -14,7 +14,9 @@ export interface PodFolders {
 
 export async function podDiskUse({ logs, volumes }: PodFolders): Promise<PodDiskUse> {
   const ofVolumes = new Map<string, DiskUse>();
-  for (const kind of await readdir(volumes).catch(() => []))
+  const kinds = await readdir(volumes).catch(() => []);
+  // CSI volumes lie elsewhere, and their drivers say how full they are.
+  for (const kind of kinds.filter((name) => name !== 'kubernetes.io~csi'))
     for (const [name, use] of await usesBelow(join(volumes, kind))) ofVolumes.set(name, use);
   return { logs: await usesBelow(logs), volumes: ofVolumes };
 }

@@ -72,6 +72,7 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
     volumes: {
       mount: async (pod, { name }) => `/var/lib/kubelet/pods/${pod.metadata.uid}/volumes/${name}`,
       subPath: async (_pod, path, { volumePath }) => `${volumePath}/${path}`,
+      unmountSubPaths: async () => {},
       unmountAll: async () => {},
     },
     cgroups: noCgroups,

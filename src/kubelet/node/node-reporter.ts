@@ -46,6 +46,8 @@ export interface NodeReporterOptions {
   problems(): readonly string[];
   /** What the node suffers from now. */
   pressures(): ReadonlySet<PressureCondition>;
+  /** Volumes that must not be taken from the node, given those of its last status. */
+  volumesInUse(before: readonly string[]): readonly string[];
   /** What plugins have; undefined where none can have anything. */
   devices?(): DeviceCapacity | undefined;
   /** The node became ready, or its network did. */
@@ -184,6 +186,7 @@ export class NodeReporter {
       kubeletVersion,
       problems: [...this.#runtimeProblems(), ...this.#options.problems()],
       pressures: this.#options.pressures(),
+      volumesInUse: this.#options.volumesInUse(before?.volumesInUse ?? []),
       devices: this.#options.devices?.(),
       before,
       nowMs: clock.now(),

@@ -23,6 +23,7 @@ export interface NodeStatusInput {
   /** What keeps the node from being ready. */
   readonly problems: readonly string[];
   readonly pressures: ReadonlySet<PressureCondition>;
+  readonly volumesInUse: readonly string[];
   readonly devices?: DeviceCapacity | undefined;
   readonly before: NodeStatus | undefined;
   readonly nowMs: number;
@@ -37,6 +38,8 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
   };
   return {
     ...before,
+    // An empty list takes the last one away; where there was none there need not be one.
+    ...(input.volumesInUse.length > 0 || before?.volumesInUse ? { volumesInUse: input.volumesInUse } : {}),
     capacity,
     allocatable: {
       ...before?.allocatable,

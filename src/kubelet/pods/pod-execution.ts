@@ -4,6 +4,7 @@ import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
+import { VolumePending } from '../csi/csi-attachments.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { IdMapping, SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
@@ -136,7 +137,8 @@ async function mounted(services: PodServices, pod: Pod) {
   try {
     return await mountVolumes(services, pod);
   } catch (error) {
-    services.event(pod, 'Warning', 'FailedMount', messageOf(error));
+    if (!(error instanceof VolumePending) || error.isOverdue)
+      services.event(pod, 'Warning', 'FailedMount', messageOf(error));
     throw error;
   }
 }

@@ -1,6 +1,8 @@
 /** Brings a Pod's volumes onto the node, and says when their content must be looked at again. */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
+import type { MountedCsiVolume } from '../csi/csi-volumes.ts';
+import type { LocalPayload, VolumePayload } from '../volumes/payload.ts';
 import { resolveVolume, VolumeError } from '../volumes/resolve.ts';
 import type { PodServices } from './pod-services.ts';
 
@@ -25,15 +27,39 @@ export async function mountVolumes(services: PodServices, pod: Pod): Promise<Mou
       .filter(({ name, image }) => used.has(name) && !image)
       .map(async (volume) => {
         const resolved = await resolveVolume(pod, volume, situation, services.volumeSources);
-        if (resolved.renewAtMs !== undefined) renewAtMs = Math.min(renewAtMs ?? resolved.renewAtMs, resolved.renewAtMs);
-        try {
-          paths.set(volume.name, await services.host.volumes.mount(pod, resolved.payload));
-        } catch (error) {
-          throw new VolumeError(volume.name, messageOf(error), { cause: error });
-        }
+        const { payload } = resolved;
+        const made =
+          payload.kind === 'csi' ? await mountCsi(services, pod, payload) : await mount(services, pod, payload);
+        paths.set(volume.name, made.path);
+        for (const atMs of [resolved.renewAtMs, made.renewAtMs])
+          if (atMs !== undefined) renewAtMs = Math.min(renewAtMs ?? atMs, atMs);
       }),
   );
   return { paths, renewAtMs };
+}
+
+async function mount({ host }: PodServices, pod: Pod, payload: LocalPayload): Promise<MountedCsiVolume> {
+  try {
+    return { path: await host.volumes.mount(pod, payload) };
+  } catch (error) {
+    throw new VolumeError(payload.name, messageOf(error), { cause: error });
+  }
+}
+
+async function mountCsi(
+  { csi }: PodServices,
+  pod: Pod,
+  { name, volume }: Extract<VolumePayload, { kind: 'csi' }>,
+): Promise<MountedCsiVolume> {
+  if (!csi) throw new VolumeError(name, 'no volume plugin matched');
+  return csi.mount(pod, volume);
+}
+
+/** Nothing of the Pod runs any more. */
+export async function unmountVolumes({ csi, host }: Pick<PodServices, 'csi' | 'host'>, podUid: string): Promise<void> {
+  await host.volumes.unmountSubPaths(podUid);
+  await csi?.unmountPod(podUid);
+  await host.volumes.unmountAll(podUid);
 }
 
 function usedVolumes(pod: Pod): Set<string> {

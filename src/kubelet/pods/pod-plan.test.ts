@@ -251,6 +251,12 @@ describe('planPod', () => {
       expected: { start: ['ephemeral debug'] },
     },
     {
+      name: 'never starts one again, not even in a new sandbox',
+      pod: pod({ containers: [main], ephemeralContainers: [{ name: 'debug', image: 'app:1' }] }),
+      observed: running({ name: 'main' }, { name: 'debug', state: 'exited', sandboxId: 'older' }),
+      expected: {},
+    },
+    {
       name: 'starts nothing in a Pod that is being deleted',
       pod: pod({ containers: [main] }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       observed: nothing,

@@ -142,7 +142,8 @@ class ContainerPlanner {
     const end = { endPod: true, stop: [], start: [], resize: [] };
     const all = { endPod: false, stop: this.#stop, start: this.#start, resize: this.#resize };
     for (const container of this.#pod.spec.ephemeralContainers ?? []) {
-      if (!latestContainer(this.#current, container.name))
+      // They never run a second time, in a new sandbox neither.
+      if (!latestContainer(this.#observed, container.name))
         this.#start.push(startOf(container as Container, 'ephemeral'));
     }
     const initialised = this.#planInitContainers();

@@ -6,6 +6,7 @@ import type { Random } from '../../base/random.ts';
 import type { CauseNote } from '../../reconcile/causes.ts';
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
+import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
@@ -41,6 +42,8 @@ export interface PodServices {
   readonly allocations: Allocations;
   /** Who has processors, memory and devices for itself; absent: nobody has. */
   readonly resources?: NodeResources | undefined;
+  /** Absent where there can be no CSI drivers. */
+  readonly csi?: NodeCsi | undefined;
   /** Absent: there are none. */
   readonly devices?: NodeDevices | undefined;
   /** Of the groups above Pods, by the Pods that there are now. */

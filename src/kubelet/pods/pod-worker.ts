@@ -21,6 +21,7 @@ import { ContainerVerdicts } from './container-verdicts.ts';
 import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { endingCauses, failureCause, startCauses } from './pod-causes.ts';
 import { executePlan } from './pod-execution.ts';
+import { unmountVolumes } from './pod-mounts.ts';
 import { type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
@@ -344,7 +345,7 @@ export class PodWorker {
   async #settle(): Promise<number | undefined> {
     const { host, statuses, runtime } = this.#services;
     if (!this.#isCleaned) {
-      await host.volumes.unmountAll(this.uid);
+      await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
       this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);

@@ -61,6 +61,13 @@ export class PodWorkers {
       .map(({ pod }) => pod);
   }
 
+  /** Pods that run, are about to, or are ending: what they were given is theirs. */
+  holding(): readonly Pod[] {
+    return this.all()
+      .filter(({ stage }) => stage === 'syncing' || stage === 'terminating')
+      .map(({ pod }) => pod);
+  }
+
   /** Whether every source has told what it has: what is not here now belongs to no Pod. */
   get sourcesReady(): boolean {
     return this.#sourcesReady;

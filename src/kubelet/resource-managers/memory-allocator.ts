@@ -44,6 +44,19 @@ export class MemoryAllocator {
     return blocks && [...new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity))].sort((a, b) => a - b);
   }
 
+  blocksOf(podUid: string, container: string): readonly MemoryBlock[] {
+    return this.#blocks.get(podUid)?.get(container) ?? [];
+  }
+
+  /** What each node could give when nothing is given away. */
+  get allocatable(): readonly MemoryBlock[] {
+    return this.#options.topology.nodes.flatMap(({ id, hugepages }, place) =>
+      ['memory', ...Object.keys(hugepages)]
+        .map((type) => ({ numaAffinity: [id], type, size: this.#whole(1 << place, type) }))
+        .filter(({ size }) => size > 0),
+    );
+  }
+
   /** By resource; undefined: it takes what it is given. */
   hints(pod: Pod, container: Container): readonly TopologyHint[] | undefined {
     const request = memoryRequest(pod, container);

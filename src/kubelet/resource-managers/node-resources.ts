@@ -15,9 +15,9 @@ import { reservedAmounts } from '../node/capacity.ts';
 import type { Rejection } from '../pods/admission.ts';
 import { AllocationError } from './allocation-error.ts';
 import { CpuAllocator, type CpuCheckpoint, wholeCpus } from './cpu-allocator.ts';
-import { formatCpuSet, parseCpuSet } from './cpu-set.ts';
+import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
-import { MemoryAllocator, type MemoryCheckpoint } from './memory-allocator.ts';
+import { MemoryAllocator, type MemoryBlock, type MemoryCheckpoint } from './memory-allocator.ts';
 import { cpuPolicyOptions, topologyPolicyOptions } from './policy-options.ts';
 import { mergeHints, type TopologyHint } from './topology-hints.ts';
 
@@ -120,6 +120,24 @@ export class NodeResources {
       ...(this.#cpus ? { cpusetCpus: formatCpuSet(this.#cpus.cpusOf(podUid, container)) } : {}),
       ...(mems ? { cpusetMems: formatCpuSet(mems) } : {}),
     };
+  }
+
+  /** Those that it has for itself. */
+  exclusiveCpus(podUid: string, container: string): CpuSet {
+    return this.hasOwnCpus(podUid, container) ? (this.#cpus?.cpusOf(podUid, container) ?? []) : [];
+  }
+
+  /** What containers can have for themselves when none has anything; empty where none can. */
+  get allocatableCpus(): CpuSet {
+    return this.#cpus?.allocatable ?? [];
+  }
+
+  memoryOf(podUid: string, container: string): readonly MemoryBlock[] {
+    return this.#memory?.blocksOf(podUid, container) ?? [];
+  }
+
+  get allocatableMemory(): readonly MemoryBlock[] {
+    return this.#memory?.allocatable ?? [];
   }
 
   /** A quota would hold back a container that has its processors for itself. */

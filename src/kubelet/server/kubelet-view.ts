@@ -7,12 +7,15 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { CauseList } from '../../reconcile/causes.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
+import type { CsiCallFigures } from '../csi/csi-metrics.ts';
+import type { CsiVolumeStats } from '../csi/csi-stats.ts';
 import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
 import type { NodeCareCounts } from '../node-care.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
+import { claimNameOf } from '../volumes/claims.ts';
 import { configurationDocument } from './configuration-document.ts';
 
 export interface KubeletView {
@@ -30,6 +33,10 @@ export interface KubeletView {
   /** How long processes waited, on the machine and in a Pod; undefined where nobody measures it. */
   pressure?(): Promise<PressureStalls | undefined>;
   podPressure?(namespace: string, name: string): Promise<PressureStalls | undefined>;
+  /** How long calls of CSI drivers took. */
+  csiCalls?(): readonly CsiCallFigures[];
+  /** How full a Pod's volumes are whose drivers tell; by name in the Pod. */
+  volumeStats?(namespace: string, name: string): readonly PodVolumeStats[];
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
   /** What holds Pods up that are to start or to end here. */
@@ -42,6 +49,14 @@ export interface KubeletView {
   problem(): string | undefined;
   /** The configuration in the form of its file (`KubeletConfiguration`). */
   configuration(): Readonly<Record<string, unknown>>;
+}
+
+export interface PodVolumeStats {
+  /** In the Pod. */
+  readonly name: string;
+  /** The claim that it comes from. */
+  readonly claim: string | undefined;
+  readonly stats: CsiVolumeStats;
 }
 
 export interface LogReading extends LogOptions {
@@ -81,6 +96,16 @@ export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }
     async podPressure(namespace, name) {
       const pod = kubelet.pod(namespace, name);
       return pod && kubelet.host.cgroups.pressure(pod);
+    },
+    csiCalls: () => kubelet.csi?.callFigures() ?? [],
+    volumeStats(namespace, name) {
+      const pod = kubelet.pod(namespace, name);
+      if (!pod || !kubelet.csi) return [];
+      const found = kubelet.csi.volumeStats(pod.metadata.uid ?? '');
+      return [...found].map(([volume, stats]) => {
+        const source = pod.spec.volumes?.find((one) => one.name === volume);
+        return { name: volume, claim: source && claimNameOf(pod, source), stats };
+      });
     },
     cpuNanoSeconds,
     causes: () => kubelet.causes(),

@@ -3,11 +3,13 @@
 export interface Metric {
   readonly name: string;
   readonly help: string;
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly samples: readonly MetricSample[];
 }
 
 export interface MetricSample {
+  /** What part of a histogram it is. */
+  readonly part?: 'bucket' | 'sum' | 'count' | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly value: number;
   /** Of the measurement, where it is older than the answer. */
@@ -22,7 +24,7 @@ export function metricsText(metrics: readonly Metric[]): string {
   for (const { name, help, type, samples } of metrics) {
     if (samples.length === 0) continue;
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-    for (const sample of samples) lines.push(name + line(sample));
+    for (const sample of samples) lines.push(name + (sample.part ? `_${sample.part}` : '') + line(sample));
   }
   return `${lines.join('\n')}\n`;
 }

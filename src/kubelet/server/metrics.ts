@@ -1,4 +1,5 @@
 /** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
+import { type CsiCallFigures, csiCallBounds } from '../csi/csi-metrics.ts';
 import type { NodeCareCounts } from '../node-care.ts';
 import type { KubeletCertificates, KubeletView } from './kubelet-view.ts';
 import { type Metric, type MetricSample, metricsText } from './metrics-text.ts';
@@ -39,6 +40,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
       }),
     ),
     ...nodeCareMetrics(view.counts?.()),
+    csiMetric(view.csiCalls?.() ?? []),
     ...certificateMetrics(view.certificates),
     counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
       { value: usage.cpuSeconds },
@@ -76,6 +78,24 @@ function nodeCareMetrics(counts: NodeCareCounts | undefined): Metric[] {
       shutdown ? [{ value: seconds(shutdown.endedMs) }] : [],
     ),
   ];
+}
+
+function csiMetric(calls: readonly CsiCallFigures[]): Metric {
+  return {
+    name: 'csi_operations_seconds',
+    help: 'Container Storage Interface operation duration with gRPC error code status total',
+    type: 'histogram',
+    samples: calls.flatMap(({ labels, counts, count, sum: value }): MetricSample[] => [
+      ...csiCallBounds.map((bound, index) => bucket(labels, String(bound), counts[index] ?? 0)),
+      bucket(labels, '+Inf', count),
+      { part: 'sum', labels, value },
+      { part: 'count', labels, value: count },
+    ]),
+  };
+}
+
+function bucket(labels: Readonly<Record<string, string>>, le: string, value: number): MetricSample {
+  return { part: 'bucket', labels: { ...labels, le }, value };
 }
 
 function certificateMetrics({ client, serving }: KubeletCertificates = { client: undefined, serving: undefined }) {

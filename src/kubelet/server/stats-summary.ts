@@ -2,6 +2,7 @@
 import { formatTime } from '../../apimachinery/time.ts';
 import type { FilesystemSpace, Stalls } from '../host/host.ts';
 import type { FilesystemUsage, MemoryUsage, NetworkInterfaceUsage } from '../runtime/runtime.ts';
+import type { PodVolumeStats } from './kubelet-view.ts';
 import { type ContainerSample, CpuRates, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
 export class StatsSummary {
@@ -62,6 +63,7 @@ export class StatsSummary {
     return {
       ...basics,
       ...(main ? { network: { time, ...main, interfaces } } : {}),
+      ...(pod.volumes.length === 0 ? {} : { volume: pod.volumes.map((one) => volume(one, namespace, time)) }),
       ...(sandbox?.processCount === undefined ? {} : { process_stats: { process_count: sandbox.processCount } }),
     };
   }
@@ -117,6 +119,16 @@ function space({ capacityBytes, availableBytes, inodes, inodesFree }: Filesystem
 
 function layer({ timestampMs, usedBytes, inodesUsed }: FilesystemUsage) {
   return { time: formatTime(timestampMs), usedBytes, inodesUsed };
+}
+
+function volume({ name, claim, stats: { isAbnormal, ...figures } }: PodVolumeStats, namespace: string, time: string) {
+  return {
+    time,
+    ...figures,
+    name,
+    ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }),
+    ...(isAbnormal === undefined ? {} : { volumeHealthStats: { abnormal: isAbnormal } }),
+  };
 }
 
 function network({ name, receivedBytes, receiveErrors, sentBytes, sendErrors }: NetworkInterfaceUsage) {

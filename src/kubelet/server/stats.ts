@@ -12,7 +12,7 @@ import {
   runtimeLabels,
   type SandboxStats,
 } from '../runtime/runtime.ts';
-import type { KubeletView } from './kubelet-view.ts';
+import type { KubeletView, PodVolumeStats } from './kubelet-view.ts';
 
 export interface ContainerSample {
   readonly id: string;
@@ -30,6 +30,7 @@ export interface PodSample {
   readonly startedAtMs: number;
   readonly containers: readonly ContainerSample[];
   readonly pressure?: PressureStalls | undefined;
+  readonly volumes: readonly PodVolumeStats[];
   /** Absent where the runtime does not tell. */
   readonly sandbox?: SandboxStats | undefined;
 }
@@ -66,6 +67,7 @@ export async function sampleNode(view: KubeletView, clock: Clock): Promise<NodeS
         startedAtMs: sandbox.createdAtMs,
         sandbox: await runtime.podSandboxStats(sandbox.id).catch(() => undefined),
         pressure: await view.podPressure?.(namespace, name),
+        volumes: view.volumeStats?.(namespace, name) ?? [],
         containers: own.flatMap((container) => {
           const found = statsById.get(container.id);
           const containerName = container.labels[runtimeLabels.containerName] ?? container.name;

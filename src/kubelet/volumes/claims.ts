@@ -4,6 +4,7 @@
  */
 import {
   type PersistentVolume,
+  type PersistentVolumeClaim,
   type Pod,
   persistentVolumeClaims,
   persistentVolumes,
@@ -27,11 +28,16 @@ export class ClaimError extends Error {
 const protection = 'kubernetes.io/pvc-protection';
 
 /** The claim that a volume names, or for an ephemeral one the claim that a controller makes for it. */
-function claimNameOf(pod: Pod, volume: Volume): string | undefined {
+export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   return volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
 }
 
-export async function boundVolume(client: Client, pod: Pod, volume: Volume): Promise<PersistentVolume> {
+export interface BoundVolume {
+  readonly volume: PersistentVolume;
+  readonly claim: PersistentVolumeClaim;
+}
+
+export async function boundVolume(client: Client, pod: Pod, volume: Volume): Promise<BoundVolume> {
   const { namespace, uid } = pod.metadata;
   const name = claimNameOf(pod, volume)!;
   try {
@@ -61,7 +67,7 @@ export async function boundVolume(client: Client, pod: Pod, volume: Volume): Pro
         `${object} its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid}`,
       );
     checkMode(pod, volume, found);
-    return found;
+    return { volume: found, claim };
   } catch (error) {
     if (error instanceof ClaimError) throw error;
     throw new ClaimError(volume.name, `error processing PVC ${namespace}/${name}: ${messageOf(error)}`, {

@@ -1,4 +1,5 @@
 /** What a volume consists of once its sources are resolved: the form in which volumes reach the host. */
+import type { CsiVolume } from '../csi/csi-volume.ts';
 
 export interface PayloadFile {
   /** Relative to the volume, without `..`. */
@@ -9,7 +10,10 @@ export interface PayloadFile {
   readonly uid?: number | undefined;
 }
 
-export type VolumePayload = {
+export type VolumePayload = LocalPayload | { readonly kind: 'csi'; readonly name: string; readonly volume: CsiVolume };
+
+/** What the host itself makes. */
+export type LocalPayload = {
   readonly name: string;
   /** Group that shall own it. */
   readonly fsGroup?: number | undefined;

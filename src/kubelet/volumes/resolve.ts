@@ -15,6 +15,7 @@ import type {
 } from '../../api/gen/core-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import type { Client } from '../../client/client.ts';
+import { ephemeralCsiVolume, persistentCsiVolume } from '../csi/csi-volume.ts';
 import { fieldValue, type PodSituation, resourceValue } from '../pods/downward.ts';
 import { boundVolume, ClaimError } from './claims.ts';
 import type { PayloadFile, VolumePayload } from './payload.ts';
@@ -33,10 +34,14 @@ export interface ResolvedVolume {
   readonly renewAtMs?: number | undefined;
 }
 
-/** A volume that cannot be had now; `volume` names it. */
+/** A volume that cannot be had now; `volume` names it. `operation` is what failed, default: its mount for the Pod. */
 export class VolumeError extends Error {
-  constructor(volume: string, message: string, options?: ErrorOptions) {
-    super(`MountVolume.SetUp failed for volume ${quote(volume)} : ${message}`, options);
+  constructor(
+    volume: string,
+    message: string,
+    { operation = 'MountVolume.SetUp', cause }: ErrorOptions & { readonly operation?: string } = {},
+  ) {
+    super(`${operation} failed for volume ${quote(volume)} : ${message}`, { cause });
     this.name = 'VolumeError';
   }
 }
@@ -80,6 +85,8 @@ class VolumeResolver {
     if (volume.hostPath)
       return { name: volume.name, kind: 'hostPath', path: volume.hostPath.path, type: volume.hostPath.type ?? '' };
     if (volume.persistentVolumeClaim || volume.ephemeral) return this.#claim(volume);
+    if (volume.csi)
+      return { name: volume.name, kind: 'csi', volume: ephemeralCsiVolume(this.#pod, volume.name, volume.csi) };
     if (volume.configMap) {
       const { name = '', items, optional, defaultMode: mode = defaultMode } = volume.configMap;
       return {
@@ -116,15 +123,18 @@ class VolumeResolver {
     throw new VolumeError(volume.name, 'no volume plugin matched');
   }
 
-  /** What is bound to a claim and lies on this node. */
+  /** What is bound to a claim. */
   async #claim(volume: Volume): Promise<VolumePayload> {
-    const { metadata, spec } = await boundVolume(this.#sources.client, this.#pod, volume);
+    const bound = await boundVolume(this.#sources.client, this.#pod, volume);
+    const { metadata, spec } = bound.volume;
     const { name } = volume;
+    const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
+    if (spec.csi)
+      return { name, kind: 'csi', volume: persistentCsiVolume(name, bound.volume, bound.claim, isReadOnly) };
     if (spec.hostPath) return { name, kind: 'hostPath', path: spec.hostPath.path, type: spec.hostPath.type ?? '' };
     if (!spec.local) throw new VolumeError(name, `no volume plugin matched for persistent volume ${metadata.name}`);
     const { path } = spec.local;
     if (spec.volumeMode === 'Block') return { name, kind: 'block', path };
-    const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
     return isReadOnly ? { name, kind: 'local', path } : { ...this.#ownership(name), kind: 'local', path };
   }
 

@@ -20,7 +20,7 @@ export const flags: readonly FlagDefinition[] = [
   {"name":"detect-local-mode","type":"enum","default":"ClusterCIDR"},
   {"name":"disabled-metrics","type":"stringSlice","default":[]},
   {"name":"feature-gates","type":"mapStringBool","default":{}},
-  {"name":"healthz-bind-address","type":"ip","default":"0.0.0.0:10256"},
+  {"name":"healthz-bind-address","type":"ipPort","default":"0.0.0.0:10256"},
   {"name":"healthz-port","type":"int32","default":10256,"deprecated":true},
   {"name":"hostname-override","type":"string","default":""},
   {"name":"init-only","type":"bool","default":false},

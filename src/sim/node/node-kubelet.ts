@@ -106,6 +106,7 @@ class Reporter {
       kubeletVersion: 'v1.36.0',
       problems: this.#options.machine.problem ? [this.#options.machine.problem] : [],
       pressures: new Set(),
+      volumesInUse: [],
       before: current.status,
       nowMs: clock.now(),
     });

@@ -1,9 +1,7 @@
-/** What a kubelet starts for device plugins, loaded only where there can be any. */
-import { messageOf } from '../../apimachinery/status.ts';
+/** Devices of the node at the start of a kubelet, loaded only where there can be any. */
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { NodeHost } from '../host/host.ts';
-import type { DevicePlugins, DevicePluginsOptions } from './device-plugins.ts';
 import type { NodeDevices } from './node-devices.ts';
 
 /** As the kubelet before this one left them. Undefined where no plugin has devices. */
@@ -17,14 +15,4 @@ export async function restoredDevices(
   const devices = new NodeDevices({ clock, log, state: folder.state, memoryNodes });
   await devices.restore();
   return devices;
-}
-
-/** Plugins can register from then on; where the socket cannot be made the node does without. */
-export async function devicePlugins(options: DevicePluginsOptions): Promise<DevicePlugins> {
-  const { DevicePlugins } = await import('./device-plugins.ts');
-  const plugins = new DevicePlugins(options);
-  await plugins.listen().catch((error) => {
-    options.log.error('device plugins cannot register', { path: options.folder.path, error: messageOf(error) });
-  });
-  return plugins;
 }
