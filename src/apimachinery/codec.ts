@@ -82,7 +82,7 @@ export class Codec {
    * function in it is a mistake of the program and throws a TypeError.
    */
   decodeValue(value: object, request: DecodeRequest): Decoded {
-    const keys = countOwnKeys(value, '');
+    const keys = countOwnKeys(value);
     const gvk = withDefaults(statedKind(value as Record<string, unknown>, '', request.expected.kind), request.expected);
     const typeId = this.#typeFor(gvk, request.expected);
     const copy = this.#tryCopy(value, typeId);
@@ -111,7 +111,7 @@ export class Codec {
 
   /** Copies a value made in this process in canonical form; unknown fields fall away. Throws `DecodeError` when it does not fit. */
   copyByTable(value: object, typeId: string): Record<string, unknown> {
-    countOwnKeys(value, '');
+    countOwnKeys(value);
     return this.#tryCopy(value, typeId)?.value ?? this.#decodeText(jsonText(value), typeId, undefined, rethrow).value;
   }
 
@@ -407,24 +407,48 @@ function rethrow(error: Error): Error {
 }
 
 /** Counts the keys of a value made in this process, undefined ones left out; throws a TypeError at what is not plain data. */
-function countOwnKeys(value: unknown, path: string): number {
-  if (typeof value === 'function' || typeof value === 'symbol') {
-    throw new TypeError(`${path || 'the value'} is a ${typeof value}, which no API object can hold`);
+function countOwnKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) {
+    if (typeof value === 'function' || typeof value === 'symbol') throw new ForeignValue(`is a ${typeof value}`);
+    return 0;
   }
-  if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) count += countOwnKeys(value[i], path);
+    for (const item of value) count += countOwnKeys(item);
     return count;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    const name = (value as object).constructor?.name ?? 'class';
-    throw new TypeError(`${path || 'the value'} is a ${name} instance, which no API object can hold`);
-  }
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new ForeignValue(`is a ${(value as object).constructor?.name ?? 'class'} instance`);
   for (const key of Object.keys(value)) {
     const entry = (value as Record<string, unknown>)[key];
-    if (entry !== undefined) count += 1 + countOwnKeys(entry, path === '' ? key : `${path}.${key}`);
+    if (entry === undefined) continue;
+    if (typeof entry !== 'object' && typeof entry !== 'function' && typeof entry !== 'symbol') count++;
+    else count += 1 + countBelow(key, entry);
   }
   return count;
+}
+
+/** The way to what is wrong is put together on the way out, since hardly ever anything is. */
+function countBelow(key: string, entry: unknown): number {
+  try {
+    return countOwnKeys(entry);
+  } catch (error) {
+    throw error instanceof ForeignValue ? error.under(key) : error;
+  }
+}
+
+class ForeignValue extends TypeError {
+  readonly #path: string;
+  readonly #what: string;
+
+  constructor(what: string, path = '') {
+    super(`${path || 'the value'} ${what}, which no API object can hold`);
+    this.#what = what;
+    this.#path = path;
+  }
+
+  under(key: string): ForeignValue {
+    return new ForeignValue(this.#what, this.#path === '' ? key : `${key}.${this.#path}`);
+  }
 }

@@ -1,6 +1,6 @@
 /**
  * Time that passes only when there is nothing left to do: the clock of simulations. While somebody waits for it (`drive`, `advance`) it
- * takes one step per turn of the event loop: a callback that is due, or else, when a whole turn has ended with none due, a leap to
+ * takes steps, some in each turn of the event loop: a callback that is due, or else, when a step has ended with none due, a leap to
  * the next timer. All microtasks of a step run before the next one, so whatever computes without real I/O has finished when time leaps.
  *
  * Deterministic: steps happen in the order of (due, sequence), `soon` before any timer, one at a time.
@@ -28,12 +28,14 @@ interface Demand {
 
 /** Turns in which nothing happens before a wait without end is given up: what a stray real callback may take. */
 const patienceTurns = 1000;
+/** A turn asks the operating system what has happened, which costs as much as many a step. */
+const stepsPerTurn = 32;
 
 export class VirtualClock implements Clock {
   readonly #startMs: number;
   #nowMs: number;
   #sequence = 0;
-  #turns = 0;
+  #steps = 0;
   #idleTurns = 0;
   #isRunning = false;
   /** A binary heap, the next timer first. */
@@ -56,8 +58,8 @@ export class VirtualClock implements Clock {
   }
 
   /** Steps taken so far. */
-  get turns(): number {
-    return this.#turns;
+  get steps(): number {
+    return this.#steps;
   }
 
   after(delayMs: number, callback: () => void): Timer {
@@ -109,14 +111,25 @@ export class VirtualClock implements Clock {
       this.#isRunning = false;
       return;
     }
+    // Node.js runs the microtasks after each of these, and none that is added meanwhile.
     setImmediate(this.#turn);
-    this.#turns++;
+    for (let step = 1; step < stepsPerTurn; step++) setImmediate(this.#stepAgain);
+    this.#step();
+  };
+
+  /** Not while there is nothing to do: whatever is waited for comes with another turn. */
+  readonly #stepAgain = (): void => {
+    if (this.#demands.size > 0 && this.#idleTurns === 0) this.#step();
+  };
+
+  #step(): void {
+    this.#steps++;
     const callback = this.#nextDue();
     if (callback) {
       this.#idleTurns = 0;
       callback();
     } else this.#leap();
-  };
+  }
 
   #nextDue(): (() => void) | undefined {
     if (this.#dueNext === this.#due.length) return undefined;

@@ -14,6 +14,7 @@ import { describeClient } from './client.contract.ts';
 import { isConnectionError, isConnectionRefused } from './connection-error.ts';
 import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from './http-transport.ts';
 import { type MemoryServer, respond, serveTransport } from './memory-server.fixture.ts';
+import { RequestStatistics } from './request-statistics.ts';
 import { createClient } from './typed-client.ts';
 
 describeClient('HTTP/2', async () => {
@@ -89,6 +90,39 @@ describe('HTTP transport', () => {
       assert.equal(error.message, 'no answer from the API server at http://127.0.0.1:1: connection refused');
       return true;
     });
+  });
+
+  test('requests are counted by attempts, answers, time and size', async () => {
+    const statistics = new RequestStatistics();
+    const { client } = connect({ statistics });
+    const metadata = { namespace: 'default', name: 'counted' };
+    await client.create(configMaps, { metadata });
+    await client.list(configMaps);
+    await assert.rejects(client.get(configMaps, { namespace: 'default', name: 'nobody' }));
+    const watching = new AbortController();
+    const options = { resourceVersion: api.resourceVersion, signal: watching.signal };
+    const next = client.watch(configMaps, options)[Symbol.asyncIterator]().next();
+    await client.delete(configMaps, metadata);
+    await next;
+    watching.abort();
+    const nobody = connect({ statistics, server: 'http://127.0.0.1:1' });
+    await assert.rejects(nobody.client.list(configMaps), isConnectionError);
+    const { host } = new URL(server.url);
+    const lines = statistics.families().split('\n');
+    for (const line of [
+      `rest_client_requests_total{code="200",host="${host}",method="POST"} 1`,
+      `rest_client_requests_total{code="200",host="${host}",method="GET"} 2`,
+      `rest_client_requests_total{code="404",host="${host}",method="GET"} 1`,
+      'rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="GET"} 1',
+      `rest_client_request_duration_seconds_count{host="${host}",verb="GET"} 2`,
+      `rest_client_request_duration_seconds_bucket{host="${host}",verb="POST",le="60"} 1`,
+      `rest_client_request_size_bytes_count{host="${host}",verb="POST"} 1`,
+      `rest_client_request_size_bytes_bucket{host="${host}",verb="POST",le="1.048576e+06"} 1`,
+      `rest_client_response_size_bytes_count{host="${host}",verb="GET"} 2`,
+      'rest_client_exec_plugin_ttl_seconds +Inf',
+    ]) {
+      assert.ok(lines.includes(line), line);
+    }
   });
 
   test('429 with Retry-After is obeyed, and given back when it never ends', async () => {

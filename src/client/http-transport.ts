@@ -11,6 +11,7 @@ import type { Transport, TransportRequest } from './client.ts';
 import { ConnectionError } from './connection-error.ts';
 import { Http2Sessions, type SessionOptions } from './http2-sessions.ts';
 import { splitLines } from './json-lines.ts';
+import type { RequestStatistics, RequestTarget } from './request-statistics.ts';
 
 export interface TlsOptions {
   /** PEM of the authorities to trust; absent: the system's. */
@@ -46,6 +47,8 @@ export interface HttpTransportOptions {
   readonly maxRetries?: number | undefined;
   /** Called with the text of each `Warning` header. */
   readonly onWarning?: ((text: string) => void) | undefined;
+  /** Where requests are counted; absent: nowhere. */
+  readonly statistics?: RequestStatistics | undefined;
   readonly pingAfterMs?: number | undefined;
   readonly pingTimeoutMs?: number | undefined;
 }
@@ -73,6 +76,17 @@ export class HttpTransport implements Transport {
   }
 
   async send(request: TransportRequest): Promise<unknown> {
+    const { clock, statistics } = this.#options;
+    if (!statistics) return this.#sendInTime(request);
+    const startMs = clock.monotonic();
+    try {
+      return await this.#sendInTime(request);
+    } finally {
+      statistics.took(this.#target(request), clock.monotonic() - startMs);
+    }
+  }
+
+  async #sendInTime(request: TransportRequest): Promise<unknown> {
     const { timeoutMs, clock } = this.#options;
     if (timeoutMs === undefined) return this.#sendAndRead(request);
     const limit = new AbortController();
@@ -109,6 +123,7 @@ export class HttpTransport implements Transport {
       try {
         const answer = await this.#answered(request);
         const body = await readAll(answer.body);
+        this.#options.statistics?.received(this.#target(request), body.length);
         return decode(body, answer.headers);
       } catch (error) {
         // A read can be sent again when the connection broke in the middle; a write may have happened.
@@ -122,14 +137,34 @@ export class HttpTransport implements Transport {
   async #answered(request: TransportRequest): Promise<Answer> {
     const { clock, maxRetries = 10 } = this.#options;
     for (let retries = 0; ; retries++) {
-      const answer = await this.#attempt(request);
+      const answer = await this.#counted(request, retries > 0);
       this.#warn(answer.headers);
       if (answer.code < 400) return answer;
       const body = await readAll(answer.body);
       const waitSeconds = retryAfter(answer);
-      if (waitSeconds === undefined || retries >= maxRetries) throw failure(answer, body, request);
+      if (waitSeconds === undefined || retries >= maxRetries) {
+        this.#options.statistics?.received(this.#target(request), body.length);
+        throw failure(answer, body, request);
+      }
       await sleep(clock, waitSeconds * 1000, request.signal);
     }
+  }
+
+  async #counted(request: TransportRequest, again: boolean): Promise<Answer> {
+    const { statistics } = this.#options;
+    if (!statistics) return this.#attempt(request);
+    try {
+      const answer = await this.#attempt(request);
+      statistics.tried(this.#target(request), { code: answer.code, again });
+      return answer;
+    } catch (error) {
+      statistics.tried(this.#target(request), { code: undefined, again });
+      throw error;
+    }
+  }
+
+  #target({ method }: TransportRequest): RequestTarget {
+    return { host: this.#url.host, verb: method };
   }
 
   /** Sends until the server has surely got it: a refused stream or a connection lost before use is tried on another. */
@@ -149,7 +184,10 @@ export class HttpTransport implements Transport {
     signal?.throwIfAborted();
     const headers = await this.#headers(request);
     const body = request.body === undefined ? undefined : Buffer.from(jsonText(request.body));
-    if (body) headers['content-length'] = body.length;
+    if (body) {
+      headers['content-length'] = body.length;
+      this.#options.statistics?.sent(this.#target(request), body.length);
+    }
     signal?.throwIfAborted();
     const { stream, session } = this.#sessions.request(headers, body === undefined);
     // Whoever waits for the stream hears of its errors; those that come when nobody does must not end the process.

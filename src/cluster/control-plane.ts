@@ -16,6 +16,7 @@ import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
 import { CauseLedger, causesPath } from '../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import { QueueStatistics } from '../reconcile/queue-statistics.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
@@ -144,8 +145,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
   });
   const { server } = apiServer;
-  const causes = new CauseLedger(clock);
-  server.registerPath(causesPath, causesPage(causes));
   const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
@@ -156,8 +155,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   );
   runAddons(options, { components, apiServer, pki });
   const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
-  const contextOf = (name: string, signal: AbortSignal): ComponentContext =>
-    componentContext({ client: client(name), clock, random, log: log.child({ component: name }), signal, causes });
+  const contextOf = sharedContexts(options, server, client);
   components.run('kube-controller-manager', (signal) => {
     const shared = contextOf('system:kube-controller-manager', signal);
     return runControllerManager(shared, {
@@ -182,6 +180,28 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       await apiServer.close();
     },
   };
+}
+
+/** Contexts of components in the server's process. What holds objects up and what queues count is shown by the server. */
+function sharedContexts(
+  { clock, random, log }: ControlPlaneOptions,
+  server: ApiServer,
+  client: ClientOf,
+): (name: string, signal: AbortSignal) => ComponentContext {
+  const causes = new CauseLedger(clock);
+  const queues = new QueueStatistics();
+  server.registerPath(causesPath, causesPage(causes));
+  server.registerMetrics(() => queues.families(clock.monotonic()));
+  return (name, signal) =>
+    componentContext({
+      client: client(name),
+      clock,
+      random,
+      log: log.child({ component: name }),
+      signal,
+      causes,
+      queues,
+    });
 }
 
 function runAddons(
@@ -247,7 +267,7 @@ function causesPage(causes: CauseLedger): Parameters<ApiServer['registerPath']>[
 function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account: string): ComponentContext {
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
   const client = clientOf(`system:serviceaccount:kube-system:${account}`, groups);
-  const { clock, random, informers, signal, causes } = shared;
+  const { clock, random, informers, signal, causes, queues } = shared;
   return componentContext({
     client,
     clock,
@@ -256,6 +276,7 @@ function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account:
     signal,
     informers,
     causes,
+    queues,
   });
 }
 

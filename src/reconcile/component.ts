@@ -12,6 +12,7 @@ import { eventRecorder } from './event-recorder.ts';
 import type { EventRecorder } from './events.ts';
 import type { InformerSet } from './informer.ts';
 import { informerSet } from './informer-set.ts';
+import { QueueStatistics } from './queue-statistics.ts';
 
 export interface ComponentContext {
   readonly client: Client;
@@ -24,6 +25,8 @@ export interface ComponentContext {
   readonly signal: AbortSignal;
   /** Where it is said what holds objects up. */
   readonly causes: CauseLedger;
+  /** Where the work queues of the process are counted. */
+  readonly queues: QueueStatistics;
   /** Records Events under the component's own name; `host` is the node that reports, where it is one. */
   eventRecorder(component: string, host?: string): EventRecorder;
 }
@@ -40,11 +43,13 @@ export function componentContext(parts: {
   readonly signal: AbortSignal;
   readonly informers?: InformerSet | undefined;
   readonly causes?: CauseLedger | undefined;
+  readonly queues?: QueueStatistics | undefined;
 }): ComponentContext {
   return {
     ...parts,
     informers: parts.informers ?? informerSet(parts),
     causes: parts.causes ?? new CauseLedger(parts.clock),
+    queues: parts.queues ?? new QueueStatistics(),
     eventRecorder: (component, host) => eventRecorder({ ...parts, component, host }),
   };
 }

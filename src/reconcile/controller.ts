@@ -21,6 +21,8 @@ export interface ReconcileResult {
 export interface ControllerOptions {
   /** As in upstream's logs and metrics, e.g. `deployment-controller`. */
   readonly name: string;
+  /** The queue's name in upstream's metrics, e.g. `deployment`; default: the controller's. */
+  readonly queue?: string | undefined;
   /** Keys reconciled at the same time; default 5. */
   readonly workers?: number | undefined;
   /**
@@ -38,7 +40,7 @@ export interface ControllerOptions {
    */
   about?(key: string): CauseSubject | undefined;
   /** Delays after failures, where upstream's controller has others than the default. */
-  readonly backoff?: Omit<WorkQueueOptions, 'clock'> | undefined;
+  readonly backoff?: Omit<WorkQueueOptions, 'clock' | 'counts'> | undefined;
 }
 
 export interface Controller {
@@ -80,12 +82,14 @@ class QueuedController implements Controller {
   constructor(context: ComponentContext, options: ControllerOptions) {
     this.#context = context;
     this.#options = options;
-    this.#queue = workQueue({ ...options.backoff, clock: context.clock });
+    const counts = context.queues.of(options.queue ?? options.name);
+    this.#queue = workQueue({ ...options.backoff, clock: context.clock, counts });
     for (const informer of options.waitFor ?? []) this.#informers.add(informer);
   }
 
   enqueue(key: string, afterMs = 0): void {
-    this.#queue.addAfter(key, afterMs);
+    if (afterMs > 0) this.#queue.addAfter(key, afterMs);
+    else this.#queue.add(key);
   }
 
   watch<T extends KubeObject>(informer: Informer<T>): void {

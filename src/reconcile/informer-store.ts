@@ -36,10 +36,8 @@ export class InformerStore<T extends KubeObject> {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     this.#objects.set(key, object);
-    for (const one of this.#everyIndex()) {
-      if (previous) removeFrom(one, key, previous);
-      addTo(one, key, object);
-    }
+    change(this.#namespaces, key, previous, object);
+    for (const one of this.#indexes.values()) change(one, key, previous, object);
     return previous;
   }
 
@@ -47,14 +45,15 @@ export class InformerStore<T extends KubeObject> {
     const previous = this.#objects.get(key);
     if (!previous) return undefined;
     this.#objects.delete(key);
-    for (const one of this.#everyIndex()) removeFrom(one, key, previous);
+    change(this.#namespaces, key, previous, undefined);
+    for (const one of this.#indexes.values()) change(one, key, previous, undefined);
     return previous;
   }
 
   addIndex(name: string, values: (object: T) => readonly string[]): void {
     if (this.#indexes.has(name)) return;
     const added = index(values);
-    for (const [key, object] of this.#objects) addTo(added, key, object);
+    for (const [key, object] of this.#objects) change(added, key, undefined, object);
     this.#indexes.set(name, added);
   }
 
@@ -64,30 +63,29 @@ export class InformerStore<T extends KubeObject> {
     const objects = found.entries.get(value);
     return objects ? [...objects.values()] : [];
   }
-
-  *#everyIndex(): Iterable<Index<T>> {
-    yield this.#namespaces;
-    yield* this.#indexes.values();
-  }
 }
 
 function index<T>(values: (object: T) => readonly string[]): Index<T> {
   return { values, entries: new Map() };
 }
 
-function addTo<T>(one: Index<T>, key: string, object: T): void {
-  for (const value of one.values(object)) {
-    const objects = one.entries.get(value);
-    if (objects) objects.set(key, object);
-    else one.entries.set(value, new Map([[key, object]]));
+/** What an object is found under seldom changes with it; then only the object is replaced. */
+function change<T>({ values, entries }: Index<T>, key: string, before: T | undefined, after: T | undefined): void {
+  // The values of an immutable object are the same as when it was added.
+  const old = before === undefined ? nowhere : values(before);
+  const now = after === undefined ? nowhere : values(after);
+  for (const value of old) {
+    if (now.includes(value)) continue;
+    const objects = entries.get(value);
+    objects?.delete(key);
+    if (objects?.size === 0) entries.delete(value);
+  }
+  if (after === undefined) return;
+  for (const value of now) {
+    const objects = entries.get(value);
+    if (objects) objects.set(key, after);
+    else entries.set(value, new Map([[key, after]]));
   }
 }
 
-/** The values of an immutable object are the same as when it was added. */
-function removeFrom<T>(one: Index<T>, key: string, object: T): void {
-  for (const value of one.values(object)) {
-    const objects = one.entries.get(value);
-    objects?.delete(key);
-    if (objects?.size === 0) one.entries.delete(value);
-  }
-}
+const nowhere: readonly string[] = [];

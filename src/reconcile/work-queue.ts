@@ -10,6 +10,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { KeyedHeap } from '../base/heap.ts';
+import type { CountedQueue, QueueCounts } from './queue-statistics.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export interface WorkQueueOptions {
@@ -20,6 +21,8 @@ export interface WorkQueueOptions {
   /** All failures together are let through at this rate; defaults 10 a second, 100 at once. */
   readonly retriesPerSecond?: number | undefined;
   readonly retryBurst?: number | undefined;
+  /** Where the queue is counted; absent: nowhere. */
+  readonly counts?: QueueCounts | undefined;
 }
 
 export interface WorkQueue {
@@ -51,16 +54,18 @@ export function workQueue(options: WorkQueueOptions): WorkQueue {
   return new KeyedWorkQueue(options);
 }
 
-class KeyedWorkQueue implements WorkQueue {
+class KeyedWorkQueue implements WorkQueue, CountedQueue {
   readonly #clock: Clock;
   readonly #baseDelayMs: number;
   readonly #maxDelayMs: number;
   readonly #bucket: TokenBucket;
-  /** Keys to be handed out, in order; a Set keeps order and knows its members. */
-  readonly #ready = new Set<string>();
-  readonly #working = new Set<string>();
-  /** Added while being worked on. */
-  readonly #again = new Set<string>();
+  readonly #counts: QueueCounts | undefined;
+  /** Keys to be handed out, in order, and when each was added; a Map keeps order and knows its members. */
+  readonly #ready = new Map<string, number>();
+  /** And since when. */
+  readonly #working = new Map<string, number>();
+  /** Added while being worked on, and when. */
+  readonly #again = new Map<string, number>();
   readonly #failures = new Map<string, number>();
   readonly #delayed = new KeyedHeap<Delayed>(
     (entry) => entry.key,
@@ -79,24 +84,36 @@ class KeyedWorkQueue implements WorkQueue {
       perSecond: options.retriesPerSecond ?? 10,
       burst: options.retryBurst ?? 100,
     });
+    this.#counts = options.counts;
+    this.#counts?.follow(this);
   }
 
   get length(): number {
     return this.#ready.size;
   }
 
+  get depth(): number {
+    return this.#ready.size + this.#again.size;
+  }
+
+  startsOfWork(): Iterable<number> {
+    return this.#working.values();
+  }
+
   add(key: string): void {
     if (this.#shutDown) return;
-    if (this.#working.has(key)) {
-      this.#again.add(key);
-      return;
+    const isWorkedOn = this.#working.has(key);
+    const queue = isWorkedOn ? this.#again : this.#ready;
+    if (!queue.has(key)) {
+      queue.set(key, this.#clock.monotonic());
+      this.#counts?.added();
     }
-    this.#ready.add(key);
-    this.#handOut();
+    if (!isWorkedOn) this.#handOut();
   }
 
   addAfter(key: string, delayMs: number): void {
     if (this.#shutDown) return;
+    this.#counts?.retried();
     if (!(delayMs > 0)) return this.add(key);
     const dueMs = this.#clock.monotonic() + delayMs;
     const known = this.#delayed.get(key);
@@ -127,8 +144,14 @@ class KeyedWorkQueue implements WorkQueue {
   }
 
   done(key: string): void {
+    const startMs = this.#working.get(key);
+    if (startMs !== undefined) this.#counts?.worked(this.#clock.monotonic() - startMs);
     this.#working.delete(key);
-    if (this.#again.delete(key)) this.add(key);
+    const addedMs = this.#again.get(key);
+    if (addedMs === undefined) return;
+    this.#again.delete(key);
+    this.#ready.set(key, addedMs);
+    this.#handOut();
   }
 
   shutDown(): void {
@@ -137,13 +160,16 @@ class KeyedWorkQueue implements WorkQueue {
     this.#timer = undefined;
     this.#ready.clear();
     this.#again.clear();
+    this.#counts?.forget(this);
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
   #take(): string | undefined {
-    for (const key of this.#ready) {
+    for (const [key, addedMs] of this.#ready) {
+      const nowMs = this.#clock.monotonic();
       this.#ready.delete(key);
-      this.#working.add(key);
+      this.#working.set(key, nowMs);
+      this.#counts?.waited(nowMs - addedMs);
       return key;
     }
     return undefined;

@@ -1,6 +1,6 @@
 /** What admission takes, by plugin and by step, for `/metrics`. */
 
-import { HistogramCounts, histogramFamily, type Labels } from '../metrics/families.ts';
+import { HistogramCounts, histogramFamily, type Labels } from '../../base/metrics/families.ts';
 import type { ExtensionStatistics } from './extension-statistics.ts';
 
 export type AdmissionStep = 'admit' | 'validate';

@@ -2,8 +2,8 @@
  * What webhooks and policies do, for `/metrics`, under upstream's names: how often each was asked and refused, was passed over because it did
  * not answer, was kept out of a request by its match conditions; and what each policy decided.
  */
-import { counterFamily, histogramFamily } from '../metrics/families.ts';
-import { Counts, Timings } from '../metrics/series.ts';
+import { counterFamily, histogramFamily } from '../../base/metrics/families.ts';
+import { Counts, Timings } from '../../base/metrics/series.ts';
 import type { AdmissionStatistics, Outcome } from './admission-statistics.ts';
 
 export interface WebhookOutcome extends Outcome {

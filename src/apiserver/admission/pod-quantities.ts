@@ -54,7 +54,7 @@ export function podAmounts(
   return total;
 }
 
-export function addTo(total: Map<string, Quantity>, more: Amounts): void {
+function addTo(total: Map<string, Quantity>, more: Amounts): void {
   for (const [name, amount] of more) total.set(name, total.get(name)?.add(amount) ?? amount);
 }
 

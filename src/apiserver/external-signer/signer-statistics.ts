@@ -1,7 +1,8 @@
 /** What is counted about an external signer of tokens, for `/metrics`. Names, labels and limits are upstream's. */
+
+import { counterFamily, gaugeFamily, histogramFamily } from '../../base/metrics/families.ts';
+import { Counts, Timings } from '../../base/metrics/series.ts';
 import { UnaryCallError } from '../../base/unary-service.ts';
-import { counterFamily, gaugeFamily, histogramFamily } from '../metrics/families.ts';
-import { Counts, Timings } from '../metrics/series.ts';
 
 const requestLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

@@ -1,5 +1,5 @@
 /** What became of the requests of one flow schema at one priority level, for `/metrics`. */
-import { HistogramCounts } from '../metrics/families.ts';
+import { HistogramCounts } from '../../base/metrics/families.ts';
 
 export type RejectReason = 'queue-full' | 'concurrency-limit' | 'time-out';
 

@@ -1,5 +1,11 @@
 /** Flow control's part of `/metrics`, under upstream's names (`apiserver_flowcontrol_...`). */
-import { counterFamily, gaugeFamily, type HistogramCounts, histogramFamily, type Sample } from '../metrics/families.ts';
+import {
+  counterFamily,
+  gaugeFamily,
+  type HistogramCounts,
+  histogramFamily,
+  type Sample,
+} from '../../base/metrics/families.ts';
 import type { FlowCounts } from './flow-counts.ts';
 import type { PriorityLevel } from './priority-level.ts';
 import type { PriorityLevels } from './priority-levels.ts';

@@ -2,7 +2,7 @@
  * `/healthz`, `/livez`, `/readyz`: named checks, each alone at `/readyz/NAME`, all of them listed with `?verbose` and whenever one
  * fails, some left out with `?exclude=NAME`. What went wrong is for the log; the page only says that it did.
  */
-import { counterFamily, gaugeFamily } from '../metrics/families.ts';
+import { counterFamily, gaugeFamily } from '../../base/metrics/families.ts';
 import { textResponse } from '../pages.ts';
 import type { ApiResponse, Handler } from '../request.ts';
 

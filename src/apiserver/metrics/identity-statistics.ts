@@ -1,6 +1,6 @@
 /** What is counted about who asks and what they may, for `/metrics`. Names, labels and limits are upstream's. */
-import { counterFamily, gaugeFamily, histogramFamily, type Labels } from './families.ts';
-import { Counts, defaultLimits, exponentialLimits, Timings } from './series.ts';
+import { counterFamily, gaugeFamily, histogramFamily, type Labels } from '../../base/metrics/families.ts';
+import { Counts, defaultLimits, exponentialLimits, Timings } from '../../base/metrics/series.ts';
 
 const fromOneMillisecond = exponentialLimits(0.001, 2, 15);
 const matchConditionLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];

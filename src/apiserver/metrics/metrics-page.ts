@@ -1,4 +1,6 @@
 /** `/metrics` in Prometheus' text form, made from the server's own counts when somebody asks. Names and labels are upstream's. */
+
+import { counterFamily, gaugeFamily, histogramFamily, type Labels, type Sample } from '../../base/metrics/families.ts';
 import type { AdmissionStatistics } from '../admission/admission-statistics.ts';
 import { removedRelease } from '../deprecation.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
@@ -7,7 +9,6 @@ import type { KindStorage } from '../registry/kind-storage.ts';
 import type { Handler } from '../request.ts';
 import type { ServedResources } from '../resources.ts';
 import { serverVersion } from '../version.ts';
-import { counterFamily, gaugeFamily, histogramFamily, type Labels, type Sample } from './families.ts';
 import type { IdentityStatistics } from './identity-statistics.ts';
 import type { RequestSeries, RequestStatistics } from './request-observer.ts';
 

@@ -3,8 +3,8 @@
  * upstream's, and there is a limit to their combinations: nobody can fill the memory by asking for what does not exist.
  */
 import type { Clock } from '../../base/clock.ts';
+import { HistogramCounts, type Labels } from '../../base/metrics/families.ts';
 import type { ApiRequest, ApiResponse, RequestInfo } from '../request.ts';
-import { HistogramCounts, type Labels } from './families.ts';
 
 export interface ObservedRequest {
   /** What it asks for, as soon as that is known. */

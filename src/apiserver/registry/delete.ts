@@ -68,7 +68,7 @@ export async function deleteObject(operation: Operation, key: string, options: D
       continue;
     }
     if (dryRun) return { gone: false, written: { object: withRevision(step, current.revision) }, last: step };
-    const result = await storage.replace(key, step, current.revision);
+    const result = await storage.replace(current, step);
     if (result.ok) return { gone: false, written: { entry: result.entry }, last: result.entry.object() };
     current = result.current;
   }

@@ -3,7 +3,7 @@
  * is seen by every read that begins after it.
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { deepFreeze } from '../../base/deep-freeze.ts';
+import { deepFreeze, shareEqualParts } from '../../base/deep-freeze.ts';
 import type { StoredKind } from '../resources.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
@@ -42,7 +42,8 @@ export interface KindStorage {
   /** The newest `limit` changes of one object, whether it still exists or not, in rising order. */
   history(key: string, limit: number): Promise<ObjectHistory>;
   create(key: string, object: KubeObject): Promise<WriteResult>;
-  replace(key: string, object: KubeObject, expectedRevision: number): Promise<WriteResult>;
+  /** In the place of `current`; what of the object says the same as there becomes the same. */
+  replace(current: CacheEntry, object: KubeObject): Promise<WriteResult>;
   /** `entry` is the last state, at the revision of its removal. */
   remove(
     key: string,
@@ -131,7 +132,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       return pastOf(await keyHistory(store, key, limit), { limit, store, cache });
     },
     create: (key, object) => write(key, object, 0),
-    replace: write,
+    replace: (current, object) => write(current.key, shareEqualParts(object, current.object()), current.revision),
     async remove(key, expected) {
       const result = await store.remove(key, { expected });
       if (result.ok) return { ok: true, revision: result.revision, current: undefined };

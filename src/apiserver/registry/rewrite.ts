@@ -20,7 +20,7 @@ export async function rewrite(
     const next = change(current.object());
     if (!next) return current.object();
     if (dryRun) return next;
-    const result = await storage.replace(key, next, current.revision);
+    const result = await storage.replace(current, next);
     if (result.ok) return result.entry.object();
     current = result.current;
   }

@@ -200,7 +200,7 @@ async function attemptUpdate(
       const resourceVersion = String(current.revision);
       return { written: { object: { ...next, metadata: { ...next.metadata, resourceVersion } } } };
     }
-    const result = await storage.replace(current.key, next, current.revision);
+    const result = await storage.replace(current, next as KubeObject);
     if (!result.ok) return { current: result.current };
     kept = true;
     return { written: { entry: result.entry } };

@@ -6,7 +6,7 @@
 import type { Binding, Pod, PodCondition } from '../../api/gen/core-v1.ts';
 import { withCondition } from '../../apimachinery/conditions.ts';
 import { type FieldError, notSupported, path, required } from '../../apimachinery/field-error.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { badRequest, conflict, invalid, notFound } from '../../apimachinery/status.ts';
 import { replyWithObject } from '../encoding/replies.ts';
 import { decodeBody } from '../registry/body.ts';
@@ -69,7 +69,8 @@ function checkPreconditions({ metadata }: Binding, pod: Pod, refuse: (why: strin
   }
 }
 
-function bound({ info, environment }: Operation, binding: Binding, pod: Pod): Draft<KubeObject> {
+/** What the binding does not change is the Pod's own still. */
+function bound({ info, environment }: Operation, binding: Binding, pod: Pod): KubeObject {
   const refuse = (why: string) => conflict({ group: '', resource: 'pods/binding' }, info.name, why);
   checkPreconditions(binding, pod, refuse);
   if (pod.metadata.deletionTimestamp) throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
@@ -77,16 +78,19 @@ function bound({ info, environment }: Operation, binding: Binding, pod: Pod): Dr
     throw refuse(`pod ${info.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
   }
   if (pod.spec.schedulingGates?.length) throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
-  const next = draft(pod) as Draft<Pod>;
-  next.spec.nodeName = binding.target.name ?? '';
-  if (binding.metadata.annotations)
-    next.metadata.annotations = { ...next.metadata.annotations, ...binding.metadata.annotations };
-  if (binding.metadata.labels) next.metadata.labels = { ...next.metadata.labels, ...binding.metadata.labels };
-  const status = next.status ?? {};
-  delete status.nominatedNodeName;
+  const { annotations, labels } = binding.metadata;
+  const metadata = {
+    ...pod.metadata,
+    ...(annotations && { annotations: { ...pod.metadata.annotations, ...annotations } }),
+    ...(labels && { labels: { ...pod.metadata.labels, ...labels } }),
+  };
+  const { nominatedNodeName: _, ...status } = pod.status ?? {};
   const condition: PodCondition = { type: 'PodScheduled', status: 'True' };
-  const conditions: readonly PodCondition[] = status.conditions ?? [];
-  status.conditions = draft(withCondition(conditions, condition, environment.clock.now())) as Draft<PodCondition>[];
-  next.status = status;
-  return next as Draft<KubeObject>;
+  const conditions = withCondition(status.conditions ?? [], condition, environment.clock.now());
+  return {
+    ...pod,
+    metadata,
+    spec: { ...pod.spec, nodeName: binding.target.name ?? '' },
+    status: { ...status, conditions },
+  } as KubeObject;
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
 import { fileToken, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
+import { RequestStatistics } from '../../client/request-statistics.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
@@ -39,6 +40,7 @@ export async function connect(
 ): Promise<Connection> {
   const base = await optionsFor(flags, environment);
   const options = {
+    statistics: new RequestStatistics(),
     ...base,
     ...(flags.master ? { server: flags.master } : {}),
     userAgent: `${name}/${versions.kubernetes}`,

@@ -2,8 +2,8 @@
 import { builtinResources } from '../../api/schema.ts';
 import { groupResource } from '../../apimachinery/resource.ts';
 import { resourceOfKey } from '../../apiserver/encryption/resource-of-key.ts';
-import { counterFamily, gaugeFamily, histogramFamily } from '../../apiserver/metrics/families.ts';
-import { Counts, Timings } from '../../apiserver/metrics/series.ts';
+import { counterFamily, gaugeFamily, histogramFamily } from '../../base/metrics/families.ts';
+import { Counts, Timings } from '../../base/metrics/series.ts';
 import type { EtcdRequest } from '../../storage/etcd/index.ts';
 
 const limits = [

@@ -34,9 +34,11 @@ export interface GuardedPages {
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   readonly log: Log;
-  /** By path: what is told as JSON. */
+  /** By path: what is told, a text as metrics are, all else as JSON. */
   readonly pages: Readonly<Record<string, () => unknown>>;
 }
+
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export const alwaysOk = () => ({ healthy: true, text: 'ok' });
 
@@ -114,8 +116,10 @@ async function answerGuarded(
 ): Promise<void> {
   const refusal = await refusalFor(access, path, request);
   const body = refusal ?? pages[path]?.();
-  response.writeHead(refusal?.code ?? 200, { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' });
-  response.end(JSON.stringify(body));
+  const isText = typeof body === 'string';
+  const type = isText ? metricsContentType : 'application/json';
+  response.writeHead(refusal?.code ?? 200, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+  response.end(isText ? body : JSON.stringify(body));
 }
 
 /** Undefined: they may. What cannot be found out is refused. */

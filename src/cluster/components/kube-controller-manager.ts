@@ -14,9 +14,11 @@ import { systemKeys } from '../../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
 import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
+import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { withMetrics } from './component-metrics.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
 import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
@@ -47,7 +49,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     environment,
   );
   await using access = await delegatedAccess(name, given, environment);
-  const causes = new CauseLedger(environment.clock);
+  const { clock, random, log } = environment;
+  const causes = new CauseLedger(clock);
+  const queues = new QueueStatistics();
+  const counted = { clock, queues, requests: connection.options.statistics };
   environment.started();
   await using health = await startHealthServer({
     host,
@@ -55,14 +60,13 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     tls,
     tlsParameters,
     paths: { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk },
-    guarded: causesPage(causes, access, environment),
+    guarded: withMetrics(causesPage(causes, access, environment), counted),
   });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
   await using accounts = new Closers();
-  const { clock, random, log } = environment;
   const annotations = causesAnnotations(health, { host, port });
   await whileLeading(connection.client, { ...leader, annotations }, environment, (signal, guard) => {
-    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, causes });
+    const context = componentContext({ client: guard(connection.client), clock, random, log, signal, causes, queues });
     const contextFor = (account: string) =>
       accountContext(account, context, { as: connection.options, guard, connections: accounts });
     return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
@@ -132,7 +136,7 @@ function accountContext(
   shared: ComponentContext,
   { as, guard, connections }: AccountConnections,
 ): ComponentContext {
-  const { client, clock, random, log, signal, informers, causes } = shared;
+  const { client, clock, random, log, signal, informers, causes, queues } = shared;
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
   const token = async () => {
     if (known && clock.monotonic() < known.goodUntilMs) return known.token;
@@ -140,8 +144,15 @@ function accountContext(
     known = { token: answer, goodUntilMs: clock.monotonic() + tokenSeconds * renewAtShare * 1000 };
     return answer;
   };
-  const { server, tls, userAgent } = as;
-  const own = connectionOf({ server, clock, userAgent, token, tls: { ...tls, cert: undefined, key: undefined } });
+  const { server, tls, userAgent, statistics } = as;
+  const own = connectionOf({
+    server,
+    clock,
+    userAgent,
+    statistics,
+    token,
+    tls: { ...tls, cert: undefined, key: undefined },
+  });
   connections.use(own);
   return componentContext({
     client: guard(own.client),
@@ -151,6 +162,7 @@ function accountContext(
     signal,
     informers,
     causes,
+    queues,
   });
 }
 

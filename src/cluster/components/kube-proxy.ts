@@ -18,10 +18,11 @@ import { CommandError } from '../command-error.ts';
 import { nodeNameOf } from '../machine.ts';
 import { findProgram } from '../requirements.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { componentMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { alwaysOk, splitHostPort, startHealthServer } from './health-server.ts';
+import { alwaysOk, metricsContentType, splitHostPort, startHealthServer } from './health-server.ts';
 
 export const kubeProxy: ComponentCommand = { name: 'kube-proxy', flags: proxyFlags, run };
 
@@ -72,7 +73,15 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   });
   await using _metrics = await startHealthServer({
     ...splitHostPort(settings.metricsBindAddress),
-    paths: { '/healthz': alwaysOk, '/proxyMode': () => ({ healthy: true, text: 'nftables' }) },
+    paths: {
+      '/healthz': alwaysOk,
+      '/metrics': () => ({
+        healthy: true,
+        text: componentMetrics({ clock, requests: connection.options.statistics }),
+        type: metricsContentType,
+      }),
+      '/proxyMode': () => ({ healthy: true, text: 'nftables' }),
+    },
   });
   const context = componentContext({ client: connection.client, clock, random, log, signal });
   await withServiceCidrs(context, (serviceCidrs, inForce) =>

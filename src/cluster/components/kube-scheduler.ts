@@ -2,10 +2,12 @@
 import { parseDuration } from '../../apimachinery/time.ts';
 import { CauseLedger } from '../../reconcile/causes.ts';
 import { componentContext } from '../../reconcile/component.ts';
+import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { flags } from '../../scheduler/gen/flags.ts';
 import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import { withMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import { delegatedAccess } from './delegated-access.ts';
@@ -23,7 +25,10 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const { host, port, tls, tlsParameters } = secureServer(given, environment, 'kube-scheduler');
   await using connection = await connect('kube-scheduler', { ...settings, master: given.text('master') }, environment);
   await using access = await delegatedAccess('kube-scheduler', given, environment);
-  const causes = new CauseLedger(environment.clock);
+  const { clock, random, log } = environment;
+  const causes = new CauseLedger(clock);
+  const queues = new QueueStatistics();
+  const counted = { clock, queues, requests: connection.options.statistics };
   environment.started();
   const paths = { '/healthz': alwaysOk, '/livez': alwaysOk, '/readyz': alwaysOk };
   await using health = await startHealthServer({
@@ -32,14 +37,13 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
     tls,
     tlsParameters,
     paths,
-    guarded: causesPage(causes, access, environment),
+    guarded: withMetrics(causesPage(causes, access, environment), counted),
   });
   void followServingFiles(tls, (pair) => health.replaceCertificate(pair), environment);
-  const { clock, random, log } = environment;
   const leader = { ...settings.leader, annotations: causesAnnotations(health, { host, port }) };
   await whileLeading(connection.client, leader, environment, (signal, guard) =>
     runScheduler(
-      componentContext({ client: guard(connection.client), clock, random, log, signal, causes }),
+      componentContext({ client: guard(connection.client), clock, random, log, signal, causes, queues }),
       settings.scheduler,
     ),
   );

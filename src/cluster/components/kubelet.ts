@@ -116,7 +116,7 @@ async function runtimeOf(
 async function serve(
   running: Kubelet,
   settings: KubeletSettings,
-  { client, rotation }: KubeletConnection,
+  { client, options, rotation }: KubeletConnection,
   environment: ComponentEnvironment,
 ): Promise<void> {
   const { clock, log } = environment;
@@ -126,7 +126,8 @@ async function serve(
   const certificate = servedCertificate(running, settings, client, environment);
   const clientAuthorities = server.clientCaFile ? () => readPem('--client-ca-file', server.clientCaFile) : undefined;
   const certificates = { client: rotation, serving: certificate.rotation };
-  const view = viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds, certificates });
+  const furtherMetrics = () => options.statistics?.families() ?? '';
+  const view = viewOf(running, { clock, cpuNanoSeconds: linuxCpuNanoSeconds, certificates, furtherMetrics });
   const listening = await startKubeletServer(view, {
     listen: { host: server.address, port: server.port },
     ...(server.healthzPort > 0 ? { healthz: { host: server.healthzBindAddress, port: server.healthzPort } } : {}),

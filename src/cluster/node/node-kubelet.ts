@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { basename, join } from 'node:path';
+import type { RequestStatistics } from '../../client/request-statistics.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../../kubelet/configuration.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { viewOf } from '../../kubelet/server/kubelet-view.ts';
@@ -20,11 +21,18 @@ import type { NodeRuntime } from './node-runtime.ts';
 const usualPort = 10250;
 const usualHealthzPort = 10248;
 
-/** Runs until the context's signal is aborted. Without a runtime the node is a simulated one. */
+export interface NodeKubeletParts {
+  /** What the clients of the process count. */
+  readonly requests: RequestStatistics;
+  /** Absent: the node is a simulated one. */
+  readonly runtime?: NodeRuntime;
+}
+
+/** Runs until the context's signal is aborted. */
 export async function runNodeKubelet(
   options: NodeProcessOptions,
   context: ComponentContext,
-  runtime?: NodeRuntime,
+  { requests, runtime }: NodeKubeletParts,
 ): Promise<void> {
   const { config, directory } = options;
   const { client, clock, log, signal } = context;
@@ -39,7 +47,11 @@ export async function runNodeKubelet(
   const ending = AbortSignal.any([signal, ended.signal]);
   const certificate = servedCertificate(options, context, { kubelet, signal: ending });
   const server = await startKubeletServer(
-    viewOf(kubelet, { clock, ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}) }),
+    viewOf(kubelet, {
+      clock,
+      furtherMetrics: () => requests.families(),
+      ...(runtime ? { cpuNanoSeconds: linuxCpuNanoSeconds } : {}),
+    }),
     {
       listen: { host, port },
       tls: certificate.current,

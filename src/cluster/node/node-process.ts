@@ -12,6 +12,7 @@ import { Closers } from '../../base/closers.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { createHttpTransport, type HttpTransport, type TlsOptions } from '../../client/http-transport.ts';
+import { RequestStatistics } from '../../client/request-statistics.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { nameServerUser } from '../addons.ts';
@@ -61,15 +62,18 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
       components.run('local provisioner', (signal) =>
         runNodeProvisioner(options, users.context('provisioner', signal)),
       );
+    const { requests } = users;
     if (config.runtime === 'simulated') {
-      components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal)));
+      components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), { requests }));
       return { close };
     }
     const { openNodeRuntime } = await import('./node-runtime.ts');
     const { runNodeNetwork, runNodeProxy, runNodeDns, runPodRoutes } = await import('./node-network.ts');
     runtime = await openNodeRuntime(options, components);
     const opened = runtime;
-    components.run('kubelet', (signal) => runNodeKubelet(options, users.context('kubelet', signal), opened));
+    components.run('kubelet', (signal) =>
+      runNodeKubelet(options, users.context('kubelet', signal), { requests, runtime: opened }),
+    );
     components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
     components.run('routes', (signal) => runPodRoutes(options, users.context('proxy', signal)));
     components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
@@ -109,6 +113,8 @@ const nameOf: Readonly<Record<Part, string>> = {
 
 /** Who the node's parts are to the API server; each has a connection of its own. */
 class NodeUsers {
+  /** Of all parts together. */
+  readonly requests = new RequestStatistics();
   readonly #options: NodeProcessOptions;
   readonly #transports = new Map<Part, HttpTransport>();
 
@@ -165,6 +171,7 @@ class NodeUsers {
     const transport = createHttpTransport({
       server: config.server,
       clock,
+      statistics: this.requests,
       tls: this.#tls(part),
       userAgent: `${nameOf[part]}/${config.version}`,
     });

@@ -19,6 +19,7 @@ export async function runBootstrapSignerController(context: ComponentContext): P
   const tokens = informers.of(secrets, { namespace: 'kube-system', fieldSelector: `type=${bootstrapTokenType}` });
   const controller = createController(context, {
     name: 'bootstrap-signer-controller',
+    queue: 'bootstrap_signer_queue',
     workers: 1,
     waitFor: [infos, tokens],
     async reconcile(key: string) {

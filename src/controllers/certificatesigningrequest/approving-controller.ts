@@ -41,6 +41,7 @@ export async function runCertificateApprovingController(context: ComponentContex
 
   const controller = createController(context, {
     name: 'certificatesigningrequest-approving-controller',
+    queue: 'certificate',
     workers: 5,
     waitFor: [all, nodes],
     backoff: { baseDelayMs: 200, maxDelayMs: 1_000_000 },

@@ -32,6 +32,7 @@ export async function runCertificateSigningController(
   const all = informers.of(certificateSigningRequests);
   const controller = createController(context, {
     name: 'certificatesigningrequest-signing-controller',
+    queue: 'certificate',
     workers: 5,
     waitFor: [all],
     backoff: { baseDelayMs: 200, maxDelayMs: 1_000_000 },

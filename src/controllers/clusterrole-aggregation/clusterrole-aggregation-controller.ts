@@ -12,6 +12,7 @@ export async function runClusterRoleAggregationController(context: ComponentCont
   const all = context.informers.of(clusterRoles);
   const controller = createController(context, {
     name: 'clusterrole-aggregation-controller',
+    queue: 'ClusterRoleAggregator',
     workers: 5,
     waitFor: [all],
     async reconcile(name: string) {

@@ -5,6 +5,7 @@ import { seededRandom } from '../../base/random.ts';
 import { CauseLedger } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { informerSet } from '../../reconcile/informer-set.ts';
+import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { MemoryApi } from './memory-api.fixture.ts';
 
@@ -20,6 +21,7 @@ export class MemoryCluster {
   readonly api = new MemoryApi(this.clock);
   readonly client = this.api.client;
   readonly causes = new CauseLedger(this.clock);
+  readonly queues = new QueueStatistics();
   /** Events as they were recorded; they are not written to the API. */
   readonly events: RecordedEvent[] = [];
   /** What controllers logged at warn and error. */
@@ -44,6 +46,7 @@ export class MemoryCluster {
       signal,
       informers: informerSet({ client, clock, random, log, signal }),
       causes: this.causes,
+      queues: this.queues,
       eventRecorder: () => ({
         record: (object, type, reason, message) => {
           this.events.push({ type, reason, message, about: `${object.kind}/${object.metadata.name}` });

@@ -13,6 +13,8 @@ export function isPodStopping(pod: Pod): boolean {
 
 /** The earliest moment, from now, at which a ready Pod becomes available with no further change; undefined when none will. */
 export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  // Who is ready is available.
+  if (minReadySeconds === 0) return undefined;
   let soonest: number | undefined;
   for (const pod of pods) {
     const ready = podCondition(pod.status, 'Ready');

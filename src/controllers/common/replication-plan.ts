@@ -38,7 +38,7 @@ export interface ObservedReplicas {
   /** The owner's active Pods. */
   readonly active: readonly Pod[];
   /** Active Pods of the owner and its siblings (the same Deployment's ReplicaSets): they crowd nodes together. */
-  readonly related: readonly Pod[];
+  related(): readonly Pod[];
 }
 
 export type ReplicaAction =
@@ -53,7 +53,7 @@ export function planReplicas(observed: ObservedReplicas, nowMs: number): Replica
   const count = Math.min(surplus, burstReplicas);
   if (count === observed.active.length) return { do: 'delete', pods: observed.active };
   const perNode = new Map<string, number>();
-  for (const { spec } of observed.related)
+  for (const { spec } of observed.related())
     if (spec.nodeName) perNode.set(spec.nodeName, (perNode.get(spec.nodeName) ?? 0) + 1);
   const ranked = rankForDeletion(observed.active, (pod) => perNode.get(pod.spec.nodeName ?? '') ?? 0, nowMs);
   return { do: 'delete', pods: ranked.slice(0, count) };
@@ -75,12 +75,18 @@ export function planReplicaStatus(
 ): ReplicaStatus | undefined {
   const labels = Object.entries(owner.spec.template?.metadata?.labels ?? {});
   const minReadySeconds = owner.spec.minReadySeconds ?? 0;
-  const count = (holds: (pod: Pod) => boolean) => input.active.filter(holds).length;
+  let [fullyLabeledReplicas, readyReplicas, availableReplicas] = [0, 0, 0];
+  for (const pod of input.active) {
+    if (labels.every(([key, value]) => pod.metadata.labels?.[key] === value)) fullyLabeledReplicas++;
+    if (!isPodReady(pod)) continue;
+    readyReplicas++;
+    if (isPodAvailable(pod, minReadySeconds, nowMs)) availableReplicas++;
+  }
   const status: ReplicaStatus = {
     replicas: input.active.length,
-    fullyLabeledReplicas: count((pod) => labels.every(([key, value]) => pod.metadata.labels?.[key] === value)),
-    readyReplicas: count(isPodReady),
-    availableReplicas: count((pod) => isPodAvailable(pod, minReadySeconds, nowMs)),
+    fullyLabeledReplicas,
+    readyReplicas,
+    availableReplicas,
     ...(input.terminating && { terminatingReplicas: input.terminating.length }),
     observedGeneration: owner.metadata.generation,
     conditions: failureConditions(owner.status?.conditions, input.failure, nowMs),

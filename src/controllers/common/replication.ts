@@ -29,6 +29,7 @@ import { slowStart } from './slow-start.ts';
 
 export interface ReplicationKind<T extends KubeObject & ReplicaOwner> {
   readonly controllerName: string;
+  readonly queueName: string;
   /** Source of its Events, e.g. `replicaset-controller`. */
   readonly eventSource: string;
   readonly type: ResourceType<T>;
@@ -53,6 +54,7 @@ export async function runReplication<T extends KubeObject & ReplicaOwner>(
   const loop = new ReplicationLoop(context, kind, owners, pods);
   const controller = createController(context, {
     name: kind.controllerName,
+    queue: kind.queueName,
     workers: options.workers ?? 5,
     waitFor: [owners, pods],
     reconcile: (key) => loop.reconcile(key),
@@ -147,7 +149,7 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
     let action: ReplicaAction = { do: 'nothing' };
     let error: unknown;
     if (mayCount && owner.metadata.deletionTimestamp === undefined) {
-      const related = this.#relatedPods(owner, active);
+      const related = () => this.#relatedPods(owner, active);
       action = planReplicas({ desired: owner.spec.replicas ?? 1, active, related }, this.#context.clock.now());
       error = await this.#execute(key, owner, action);
     }

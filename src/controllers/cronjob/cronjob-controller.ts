@@ -35,6 +35,7 @@ export async function runCronJobController(
   const loop = new CronLoop(context, all, jobs);
   const controller = createController(context, {
     name: 'cronjob-controller',
+    queue: 'cronjob',
     workers: options.workers ?? 5,
     waitFor: [all, jobs],
     reconcile: (key: string) => loop.reconcile(key),

@@ -50,6 +50,7 @@ export async function runDaemonSetController(
   const loop = new DaemonLoop(context, { all, pods, nodes, revisions });
   const controller = createController(context, {
     name: 'daemonset-controller',
+    queue: 'daemonset',
     workers: options.workers ?? 2,
     waitFor: [all, pods, nodes, revisions],
     reconcile: (key: string) => loop.reconcile(key),

@@ -38,6 +38,7 @@ export async function runDeploymentController(
 
   const controller = createController(context, {
     name: 'deployment-controller',
+    queue: 'deployment',
     workers: options.workers ?? 5,
     maxRetries: 15,
     waitFor: [all, sets, pods],

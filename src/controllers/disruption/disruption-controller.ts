@@ -69,6 +69,7 @@ export async function runDisruptionController(context: ComponentContext): Promis
 
   const controller = createController(context, {
     name: 'disruption-controller',
+    queue: 'disruption',
     workers: 1,
     waitFor: [budgets, pods, ...scales.informers],
     reconcile,

@@ -53,6 +53,7 @@ export async function runEndpointsController(
 
   const controller = createController(context, {
     name: 'endpoints-controller',
+    queue: 'endpoint',
     workers: options.workers ?? 5,
     maxRetries: 15,
     waitFor: [allServices, allPods, all],

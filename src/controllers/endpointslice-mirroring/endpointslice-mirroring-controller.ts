@@ -56,6 +56,7 @@ export async function runEndpointSliceMirroringController(
 
   const controller = createController(context, {
     name: 'endpointslice-mirroring-controller',
+    queue: 'endpoint_slice_mirroring',
     workers: options.workers ?? 5,
     maxRetries: 15,
     waitFor: [all, allServices, slices],

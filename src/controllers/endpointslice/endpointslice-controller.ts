@@ -45,6 +45,7 @@ export async function runEndpointSliceController(
 
   const controller = createController(context, {
     name: 'endpointslice-controller',
+    queue: 'endpoint_slice',
     workers: options.workers ?? 5,
     maxRetries: 15,
     waitFor: [allServices, pods, nodes, slices],

@@ -27,6 +27,7 @@ export async function runEphemeralVolumeController(
   const events = context.eventRecorder('ephemeral_volume');
   const controller = createController(context, {
     name: 'ephemeral-volume-controller',
+    queue: 'ephemeral_volume',
     workers: options.workers ?? 5,
     waitFor: [pods, claims],
     about: (key) => subjectOfKey(podType, key),

@@ -68,6 +68,7 @@ class GarbageCollector {
     });
     this.#controller = createController(context, {
       name: 'garbage-collector-controller',
+      queue: 'garbage_collector_attempt_to_delete',
       workers: options.workers ?? 20,
       reconcile: (key: string) => this.#reconcile(key),
     });

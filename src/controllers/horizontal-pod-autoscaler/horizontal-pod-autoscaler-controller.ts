@@ -52,6 +52,7 @@ export async function runHorizontalPodAutoscalerController(
   const events = context.eventRecorder('horizontal-pod-autoscaler');
   const controller = createController(context, {
     name: 'horizontal-pod-autoscaler-controller',
+    queue: 'horizontalpodautoscaler',
     workers: options.workers ?? 5,
     waitFor: [all, pods],
     async reconcile(key: string): Promise<ReconcileResult | undefined> {

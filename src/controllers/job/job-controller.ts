@@ -78,6 +78,7 @@ export async function runJobController(context: ComponentContext, options: JobCo
 
   const controller = createController(context, {
     name: 'job-controller',
+    queue: 'job',
     workers: options.workers ?? 5,
     waitFor: [all, pods],
     backoff: { baseDelayMs: 1000, maxDelayMs: 60_000 },
@@ -129,6 +130,7 @@ class JobMemory {
 function orphanController(context: ComponentContext, all: Informer<Job>, pods: Informer<Pod>): Controller {
   return createController(context, {
     name: 'job-controller-orphans',
+    queue: 'job_orphan_pod',
     workers: 1,
     waitFor: [all, pods],
     async reconcile(key: string) {

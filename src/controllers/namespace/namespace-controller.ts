@@ -35,6 +35,7 @@ export async function runNamespaceController(
   const all = context.informers.of(namespaces);
   const controller = createController(context, {
     name: 'namespace-controller',
+    queue: 'namespace',
     workers: options.workers ?? 10,
     waitFor: [all],
     reconcile: (key: string) => emptyNamespace(context, key),

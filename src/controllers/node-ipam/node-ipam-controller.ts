@@ -27,6 +27,7 @@ export async function runNodeIpamController(context: ComponentContext, options: 
   const allocator = new BlockAllocator(context, options);
   const controller = createController(context, {
     name: 'node-ipam-controller',
+    queue: 'cidrallocator_node',
     // One at a time: two Nodes must never be promised the same block.
     workers: 1,
     waitFor: [nodes],

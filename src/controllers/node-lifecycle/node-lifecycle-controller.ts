@@ -54,6 +54,7 @@ export async function runNodeLifecycleController(
   const monitor = new NodeMonitor(context, nodes, pods, options);
   const controller = createController(context, {
     name: 'node-lifecycle-controller',
+    queue: 'node_lifecycle_controller',
     workers: 8,
     waitFor: [nodes, pods],
     reconcile: (key: string) => monitor.followConditions(key),

@@ -52,6 +52,17 @@ test('a claim gets the smallest volume that is large enough, and both sides say 
   assert.deepEqual(cluster.complaints, []);
 });
 
+test('a volume that grows changes nothing in its claim: that is for who grows what lies on it', async () => {
+  await using cluster = await start();
+  await addVolume(cluster, 'v', '1Gi');
+  await addClaim(cluster, 'c', '1Gi');
+  await cluster.settle();
+  const body = { spec: { capacity: { storage: '2Gi' } } };
+  await cluster.client.patch(persistentVolumes, { name: 'v' }, { type: 'merge', body });
+  await cluster.settle();
+  assert.deepEqual(claim(cluster, 'c')?.status?.capacity, { storage: '1Gi' });
+});
+
 test('a claim waits for a volume and takes it when it comes', async () => {
   await using cluster = await start();
   await addClaim(cluster, 'c', '1Gi');

@@ -41,6 +41,7 @@ export async function runPersistentVolumeBinderController(context: ComponentCont
   const binder = new Binder(context, claims, volumes, classes);
   const controller = createController(context, {
     name: 'persistentvolume-binder-controller',
+    queue: 'claims',
     // One at a time: two claims must not reach for the same volume.
     workers: 1,
     waitFor: [claims, volumes, classes],
@@ -204,7 +205,9 @@ class Binder {
         spec: { ...claim.spec, volumeName: bound.metadata.name },
       });
     }
-    const { accessModes, capacity } = bound.spec;
+    const { accessModes } = bound.spec;
+    // Of a claim that is bound the capacity is what its node has made of the volume, which may have grown since.
+    const capacity = owner.status?.phase === 'Bound' ? owner.status.capacity : bound.spec.capacity;
     const status = { ...owner.status, phase: 'Bound' as const, accessModes, capacity };
     if (!equalOnWire(status, owner.status)) await client.updateStatus(persistentVolumeClaims, { ...owner, status });
   }

@@ -11,6 +11,7 @@ export async function runPersistentVolumeProtectionController(context: Component
   const volumes = context.informers.of(persistentVolumes);
   const controller = createController(context, {
     name: 'persistentvolume-protection-controller',
+    queue: 'pvprotection',
     workers: 1,
     waitFor: [volumes],
     async reconcile(name: string): Promise<ReconcileResult | undefined> {

@@ -20,6 +20,7 @@ export async function runPersistentVolumeClaimProtectionController(context: Comp
   pods.addIndex(byClaim, claimKeysOf);
   const controller = createController(context, {
     name: 'persistentvolumeclaim-protection-controller',
+    queue: 'pvcprotection',
     workers: 1,
     waitFor: [claims, pods],
     async reconcile(key: string): Promise<ReconcileResult | undefined> {

@@ -8,6 +8,7 @@ import { type ReplicationKind, type ReplicationOptions, runReplication } from '.
 
 const kind: ReplicationKind<ReplicaSet> = {
   controllerName: 'replicaset-controller',
+  queueName: 'replicaset',
   eventSource: 'replicaset-controller',
   type: replicaSets,
   selectorOf: (replicaSet) => labelMatcherOf(replicaSet.spec.selector),

@@ -8,6 +8,7 @@ import { type ReplicationKind, type ReplicationOptions, runReplication } from '.
 
 const kind: ReplicationKind<ReplicationController> = {
   controllerName: 'replicationcontroller-controller',
+  queueName: 'replicationmanager',
   eventSource: 'replication-controller',
   type: replicationControllers,
   selectorOf: ({ spec }) =>

@@ -45,6 +45,7 @@ export async function runResourceClaimController(
   const loop = new ClaimLoop(context, { pods, claims, templates });
   const controller = createController(context, {
     name: 'resourceclaim-controller',
+    queue: 'resource_claim',
     workers: options.workers ?? 50,
     reconcile: (key) =>
       key.startsWith(byPod) ? loop.pod(key.slice(byPod.length)) : loop.claim(key.slice(byClaim.length)),

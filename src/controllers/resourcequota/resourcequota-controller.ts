@@ -45,6 +45,7 @@ export async function runResourceQuotaController(
   });
   const controller: Controller = createController(context, {
     name: 'resourcequota-controller',
+    queue: 'resourcequota_primary',
     workers: options.workers ?? 5,
     waitFor: [quotas],
     async reconcile(key: string) {

@@ -29,6 +29,7 @@ export async function runRootCACertificatePublisherController(
   const published = context.informers.of(configMaps, { fieldSelector: `metadata.name=${rootCAConfigMapName}` });
   const controller = createController(context, {
     name: 'root-ca-certificate-publisher-controller',
+    queue: 'root_ca_cert_publisher',
     workers: 1,
     waitFor: [allNamespaces, published],
     async reconcile(namespace: string) {

@@ -31,6 +31,7 @@ export async function runServiceAccountTokenController(
 
   const controller = createController(context, {
     name: 'serviceaccount-token-controller',
+    queue: 'serviceaccount_tokens_service',
     workers: options.workers ?? 5,
     maxRetries: 10,
     waitFor: [accounts, tokens],

@@ -20,6 +20,7 @@ export async function runServiceAccountController(
   const accounts = context.informers.of(serviceAccounts);
   const controller = createController(context, {
     name: 'serviceaccount-controller',
+    queue: 'serviceaccount',
     workers: 1,
     waitFor: [allNamespaces, accounts],
     async reconcile(key: string) {

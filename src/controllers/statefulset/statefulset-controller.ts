@@ -46,6 +46,7 @@ export async function runStatefulSetController(
   const loop = new StatefulLoop(context, { all, pods, claims, revisions });
   const controller = createController(context, {
     name: 'statefulset-controller',
+    queue: 'statefulset',
     workers: options.workers ?? 5,
     waitFor: [all, pods, claims, revisions],
     reconcile: (key: string) => loop.reconcile(key),

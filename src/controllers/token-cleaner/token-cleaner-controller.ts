@@ -10,6 +10,7 @@ export async function runTokenCleanerController(context: ComponentContext): Prom
   const tokens = informers.of(secrets, { namespace: 'kube-system', fieldSelector: `type=${bootstrapTokenType}` });
   const controller = createController(context, {
     name: 'token-cleaner-controller',
+    queue: 'token_cleaner',
     workers: 1,
     waitFor: [tokens],
     async reconcile(key: string): Promise<ReconcileResult | undefined> {

@@ -19,6 +19,7 @@ export async function runTtlAfterFinishedController(
   const all = informers.of(jobs);
   const controller = createController(context, {
     name: 'ttl-after-finished-controller',
+    queue: 'ttl_jobs_to_delete',
     workers: options.workers ?? 5,
     waitFor: [all],
     async reconcile(key: string): Promise<ReconcileResult | undefined> {

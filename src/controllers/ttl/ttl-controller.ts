@@ -30,6 +30,7 @@ export async function runTtlController(context: ComponentContext): Promise<void>
   let step = 0;
   const controller = createController(context, {
     name: 'ttl-controller',
+    queue: 'ttlcontroller',
     workers: 5,
     waitFor: [nodes],
     async reconcile(name: string) {

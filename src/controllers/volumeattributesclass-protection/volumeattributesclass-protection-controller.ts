@@ -27,6 +27,7 @@ export async function runVolumeAttributesClassProtectionController(context: Comp
   claims.addIndex(byClass, classesOfClaim);
   const controller = createController(context, {
     name: 'volumeattributesclass-protection-controller',
+    queue: 'vacprotection',
     workers: 1,
     waitFor: [classes, volumes, claims],
     async reconcile(name: string): Promise<ReconcileResult | undefined> {

@@ -1,7 +1,6 @@
 /** The kubelet's heartbeat: a Lease in `kube-node-lease`, renewed every quarter of its duration, that goes away with its Node. */
 import { type Lease, leases } from '../../api/gen/coordination-v1.ts';
 import { nodes } from '../../api/gen/core-v1.ts';
-import { draft } from '../../apimachinery/meta.ts';
 import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatMicroTime } from '../../apimachinery/time.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -81,7 +80,7 @@ async function renew(held: Lease, options: NodeLeaseOptions): Promise<Lease | un
 
 async function renewed(base: Lease | undefined, options: NodeLeaseOptions): Promise<Lease> {
   const { clock, nodeName, leaseDurationSeconds } = options;
-  const lease = base ? draft(base) : { metadata: { name: nodeName, namespace }, spec: {} };
+  const lease: Lease = base ?? { metadata: { name: nodeName, namespace }, spec: {} };
   const metadata = lease.metadata.ownerReferences?.length
     ? lease.metadata
     : { ...lease.metadata, ...(await ownedByNode(options)) };

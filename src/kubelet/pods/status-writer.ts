@@ -116,7 +116,8 @@ export class StatusWriter {
     let retryMs = firstRetryMs;
     while (!signal.aborted && this.#entries.get(entry.target.uid) === entry) {
       try {
-        if (entry.wanted && differs(entry.written, entry.wanted)) await this.#write(entry, entry.wanted);
+        const patch = entry.wanted && statusPatch(entry.written, entry.wanted);
+        if (entry.wanted && patch && says(entry.written, patch)) await this.#write(entry, entry.wanted, patch);
         else if (entry.deletes) await this.#delete(entry);
         else return;
         retryMs = firstRetryMs;
@@ -138,9 +139,9 @@ export class StatusWriter {
     }
   }
 
-  async #write(entry: Entry, status: PodStatus): Promise<void> {
+  async #write(entry: Entry, status: PodStatus, patch: Record<string, unknown>): Promise<void> {
     const { namespace, name, uid } = entry.target;
-    const body = { metadata: { uid }, status: statusPatch(entry.written, status) };
+    const body = { metadata: { uid }, status: patch };
     const after = await this.#options.client.patch(
       pods,
       { namespace, name },
@@ -162,9 +163,9 @@ export class StatusWriter {
   }
 }
 
-function differs(before: PodStatus | undefined, after: PodStatus): boolean {
-  if (!before) return true;
-  return Object.values(statusPatch(before, after)).some((value) => !Array.isArray(value) || value.length > 0);
+/** Whether the patch has something to say; to a server of which nothing is known it always has. */
+function says(before: PodStatus | undefined, patch: Record<string, unknown>): boolean {
+  return before === undefined || Object.values(patch).some((value) => !Array.isArray(value) || value.length > 0);
 }
 
 /** The fields that differ, those that are gone as null. Addresses replace the old ones instead of being joined with them. */

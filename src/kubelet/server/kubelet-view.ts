@@ -45,6 +45,8 @@ export interface KubeletView {
   counts?(): NodeCareCounts;
   /** Of those certificates that the kubelet renews itself. */
   certificates?: KubeletCertificates | undefined;
+  /** What others count in the kubelet's process, as text of its own page of metrics. */
+  furtherMetrics?: (() => string) | undefined;
   /** Why the kubelet makes no progress, or undefined when it does. */
   problem(): string | undefined;
   /** The configuration in the form of its file (`KubeletConfiguration`). */
@@ -74,11 +76,16 @@ export interface ViewOptions {
   readonly clock: Clock;
   readonly cpuNanoSeconds?: (() => Promise<number>) | undefined;
   readonly certificates?: KubeletCertificates | undefined;
+  readonly furtherMetrics?: (() => string) | undefined;
 }
 
 /** A running kubelet as its server sees it. */
-export function viewOf(kubelet: Kubelet, { clock, cpuNanoSeconds, certificates }: ViewOptions): KubeletView {
+export function viewOf(
+  kubelet: Kubelet,
+  { clock, cpuNanoSeconds, certificates, furtherMetrics }: ViewOptions,
+): KubeletView {
   return {
+    furtherMetrics,
     nodeName: kubelet.nodeName,
     runtime: kubelet.runtime,
     pods: () => kubelet.pods(),

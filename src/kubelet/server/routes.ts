@@ -185,7 +185,9 @@ class KubeletRoutes implements Routes {
     const sample = () => sampleNode(this.#view, clock);
     switch (page) {
       case '':
-        return metrics(await kubeletMetrics(this.#view, this.#processUsage(), this.#requests));
+        return metrics(
+          `${await kubeletMetrics(this.#view, this.#processUsage(), this.#requests)}${this.#view.furtherMetrics?.() ?? ''}`,
+        );
       case 'resource': {
         const known = await sample().catch((error: unknown) => {
           log.warn('what containers use cannot be found out', { error: messageOf(error) });

@@ -13,8 +13,11 @@ import type {
 } from '../../gen/core-v1.ts';
 
 export function podCondition(status: PodStatus | undefined, type: string): PodCondition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type);
+  for (const condition of status?.conditions ?? none) if (condition.type === type) return condition;
+  return undefined;
 }
+
+const none: readonly PodCondition[] = [];
 
 export function isPodReady(pod: Pod): boolean {
   return podCondition(pod.status, 'Ready')?.status === 'True';

@@ -23,24 +23,29 @@ export class Counts {
   }
 }
 
-/** How often and how long. */
+/** How often and how long, or how large. */
 export class Timings {
   readonly #limits: readonly number[];
   readonly #series = new Map<string, HistogramSample>();
 
-  /** `limits` in seconds, ascending. */
+  /** `limits` ascending, of times in seconds. */
   constructor(limits: readonly number[]) {
     this.#limits = limits;
   }
 
   add(labels: Labels, durationMs: number): void {
+    this.addValue(labels, durationMs / 1000);
+  }
+
+  /** Of limits that are no seconds. */
+  addValue(labels: Labels, value: number): void {
     const key = keyOf(labels);
     let series = this.#series.get(key);
     if (!series) {
       series = { labels, counts: new HistogramCounts(this.#limits) };
       this.#series.set(key, series);
     }
-    series.counts.add(durationMs / 1000);
+    series.counts.add(value);
   }
 
   histogram(): Iterable<HistogramSample> {

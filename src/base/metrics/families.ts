@@ -1,5 +1,5 @@
 /**
- * Counts of the server as Prometheus' text form has them. Counting costs an addition; the text is made when somebody asks. Names and
+ * Counts of a component as Prometheus' text form has them. Counting costs an addition; the text is made when somebody asks. Names and
  * labels are upstream's, labels in the order of the alphabet.
  */
 export type Labels = Readonly<Record<string, string>>;
@@ -61,12 +61,20 @@ export function histogramFamily(name: string, help: string, samples: Iterable<Hi
     if (counts.count === 0) continue;
     const cumulative = counts.cumulative();
     counts.limits.forEach((limit, slot) => {
-      text += line(`${name}_bucket`, { ...labels, le: String(limit) }, cumulative[slot]!);
+      text += line(`${name}_bucket`, { ...labels, le: shortest(limit) }, cumulative[slot]!);
     });
     text += line(`${name}_bucket`, { ...labels, le: '+Inf' }, counts.count);
     text += line(`${name}_sum`, labels, counts.sum) + line(`${name}_count`, labels, counts.count);
   }
   return text;
+}
+
+/** As Go prints a number at its shortest, which is what readers know limits by: `0.25`, `1e-08`, `1.048576e+06`. */
+function shortest(value: number): string {
+  const [digits = '', power = ''] = value.toExponential().split('e');
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 6) return String(value);
+  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
 function scalarFamily(name: string, type: string, help: string, samples: Iterable<Sample>): string {
@@ -81,7 +89,8 @@ function head(name: string, type: string, help: string): string {
 
 function line(name: string, labels: Labels, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  return pairs.length === 0 ? `${name} ${value}\n` : `${name}{${pairs.join(',')}} ${value}\n`;
+  const figure = value === Number.POSITIVE_INFINITY ? '+Inf' : value;
+  return pairs.length === 0 ? `${name} ${figure}\n` : `${name}{${pairs.join(',')}} ${figure}\n`;
 }
 
 function escaped(text: string): string {
