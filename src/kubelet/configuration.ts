@@ -22,6 +22,8 @@ export interface KubeletConfiguration {
   readonly nodeLeaseDurationSeconds: number;
   readonly nodeStatusMaxImages: number;
   readonly maxPods: number;
+  /** Length of the range of users that a Pod with users of its own gets. */
+  readonly userNamespaceIdsPerPod: number;
   readonly podPidsLimit: number;
   readonly podCidr: string;
   readonly kubeReserved: Readonly<Record<string, string>>;
@@ -122,6 +124,7 @@ export const defaultConfiguration: KubeletConfiguration = {
   nodeLeaseDurationSeconds: 40,
   nodeStatusMaxImages: 50,
   maxPods: 110,
+  userNamespaceIdsPerPod: 65_536,
   podPidsLimit: -1,
   podCidr: '',
   kubeReserved: {},

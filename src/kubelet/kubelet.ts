@@ -14,13 +14,12 @@ import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
-import { restoredDevices } from './devices/restored-devices.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
-import { PulledImages } from './images/pulled-images.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
+import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
 import { keepNodeLease } from './node/node-lease.ts';
@@ -37,8 +36,8 @@ import { StaticPods } from './pods/static-pods.ts';
 import { StatusWriter } from './pods/status-writer.ts';
 import { SysctlRules } from './pods/sysctls.ts';
 import { Prober } from './probes/prober.ts';
-import { Allocations } from './resize/allocations.ts';
-import { NodeResources } from './resource-managers/node-resources.ts';
+import type { Allocations } from './resize/allocations.ts';
+import type { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
@@ -107,54 +106,8 @@ const stalePlegMs = 180_000;
 
 /** Resolves once runtime and machine are known; registration and everything after it go on in the background. */
 export async function startKubelet(context: ComponentContext, options: KubeletOptions): Promise<Kubelet> {
-  const [facts, version] = await Promise.all([
-    options.host.facts(),
-    options.runtime.version({ signal: context.signal }),
-  ]);
-  const devices = await restoredDevices(context, options.host);
-  const resources = await nodeResources(context, options, devices);
-  const allocations = new Allocations({ state: options.host.state, log: context.log });
-  await allocations.restore();
-  const pulled = pulledImages(context, options);
-  await pulled?.restore(() => options.runtime.listImages({ signal: context.signal }));
-  return new RunningKubelet(context, options, { facts, version, devices, resources, allocations, pulled });
-}
-
-interface KnownAtStart {
-  readonly facts: MachineFacts;
-  readonly version: RuntimeVersion;
-  readonly devices: NodeDevices | undefined;
-  readonly resources: NodeResources | undefined;
-  readonly allocations: Allocations;
-  readonly pulled: PulledImages | undefined;
-}
-
-/** Undefined where an image that is here is for every Pod. */
-function pulledImages(
-  { clock, log }: ComponentContext,
-  { configuration: given, host }: KubeletOptions,
-): PulledImages | undefined {
-  const configuration = { ...defaultConfiguration, ...given };
-  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
-  const verification = {
-    policy: configuration.imagePullCredentialsVerificationPolicy,
-    allowlist: configuration.preloadedImagesVerificationAllowlist,
-  };
-  return new PulledImages({ state: host.state, clock, log, verification });
-}
-
-/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
-async function nodeResources(
-  { log }: ComponentContext,
-  { configuration: given, host }: KubeletOptions,
-  devices: NodeDevices | undefined,
-): Promise<NodeResources | undefined> {
-  const configuration = { ...defaultConfiguration, ...given };
-  if (!host.topology) return undefined;
-  const topology = await host.topology();
-  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
-  await resources.restore();
-  return resources.isActive || devices ? resources : undefined;
+  const configuration = { ...defaultConfiguration, ...options.configuration };
+  return new RunningKubelet(context, options, await knownAtStart(context, { ...options, configuration }));
 }
 
 class RunningKubelet implements Kubelet {
@@ -172,20 +125,20 @@ class RunningKubelet implements Kubelet {
   readonly #devices: NodeDevices | undefined;
   readonly #resources: NodeResources | undefined;
   readonly #allocations: Allocations;
-  readonly #pulled: PulledImages | undefined;
+  readonly #known: KnownAtStart;
   readonly #lifecycle: LifecycleWatch;
   readonly #static: StaticPods;
   readonly #tokens: ServiceAccountTokens;
   readonly #csi: NodeCsi | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
-    const { facts, version, devices, resources, allocations, pulled } = known;
+    const { facts, version, devices, resources, allocations } = known;
     this.#context = context;
     this.#facts = facts;
     this.#devices = devices;
     this.#resources = resources;
     this.#allocations = allocations;
-    this.#pulled = pulled;
+    this.#known = known;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.runtime = options.runtime;
@@ -366,6 +319,7 @@ class RunningKubelet implements Kubelet {
       csi: this.#csi,
       hasPod,
     });
+    await this.#known.users.retain(hasPod);
   }
 
   #nodeReporter(options: KubeletOptions, recorder: ServiceParts['recorder'], version: RuntimeVersion): NodeReporter {
@@ -402,7 +356,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
-      onImages: async (images, nowMs) => this.#pulled?.prune(images, nowMs),
+      onImages: async (images, nowMs) => this.#known.pulled?.prune(images, nowMs),
       evicts: options.evicts ?? true,
       nodeEvent: (type, reason, message) => this.#reporter.record(type, reason, message),
       podEvent: (pod, reason, message, annotations) =>
@@ -450,13 +404,14 @@ class RunningKubelet implements Kubelet {
       log,
       runtime,
       runtimeName: version.runtimeName,
+      userNamespaces: this.#known.users,
       host,
       statuses,
       images: new ImagePuller({
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
-        pulled: this.#pulled,
+        pulled: this.#known.pulled,
         providers:
           credentialProviders &&
           new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),

@@ -115,6 +115,7 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     nodeLeaseDurationSeconds: source.number(undefined, 'nodeLeaseDurationSeconds'),
     nodeStatusMaxImages: source.number('node-status-max-images', 'nodeStatusMaxImages'),
     maxPods: source.number('max-pods', 'maxPods'),
+    userNamespaceIdsPerPod: source.fileValue<{ readonly idsPerPod?: number }>('userNamespaces')?.idsPerPod || 65_536,
     podPidsLimit: source.number('pod-max-pids', 'podPidsLimit'),
     podCidr: source.text('pod-cidr', 'podCIDR'),
     kubeReserved: source.map<string>('kube-reserved', 'kubeReserved'),

@@ -92,6 +92,7 @@ function containerAnswers(runtime: SimulatedRuntime): CriAnswers {
     },
     ContainerStatus: async ({ containerId }) => ({ status: statusMessage(await runtime.containerStatus(containerId)) }),
     UpdateContainerResources: ({ containerId }) => done(runtime.updateContainerResources(containerId, {})),
+    CheckpointContainer: () => done(runtime.checkpointContainer()),
     ReopenContainerLog: ({ containerId }) => done(runtime.reopenContainerLog(containerId)),
     ExecSync: async ({ containerId, cmd, timeout }) =>
       runtime.execSync(containerId, cmd, { timeoutSeconds: Number(timeout) }),

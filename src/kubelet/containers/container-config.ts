@@ -5,6 +5,7 @@ import {
   type ContainerConfig,
   type Device,
   type EnvironmentVariable,
+  type IdMapping,
   type Image,
   type ImageSpec,
   type Mount,
@@ -28,6 +29,8 @@ export interface ContainerSettings extends ResourceSettings, SecuritySettings {
   readonly imageRef: string;
   readonly image: Pick<Image, 'uid' | 'username'>;
   readonly kind: string;
+  /** Of the Pod, where they are not the node's. */
+  readonly users?: IdMapping | undefined;
   /** Container whose processes an ephemeral container wants to see. */
   readonly targetContainerId?: string | undefined;
 }
@@ -66,9 +69,14 @@ export function containerConfig(pod: Pod, container: Container, settings: Contai
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     resources: containerResources(pod, container, settings),
-    security: target
-      ? { ...security, namespaces: { ...security.namespaces, pid: 'target', targetId: target } }
-      : security,
+    security: {
+      ...security,
+      namespaces: {
+        ...security.namespaces,
+        ...(target ? { pid: 'target', targetId: target } : {}),
+        users: settings.users,
+      },
+    },
     stopSignal: container.lifecycle?.stopSignal,
   };
 }

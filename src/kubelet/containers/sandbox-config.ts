@@ -1,7 +1,13 @@
 /** What the runtime is told of a Pod before any container of it exists. Pure. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { sysctlName } from '../pods/sysctls.ts';
-import { type LinuxResources, type PortMapping, runtimeLabels, type SandboxConfig } from '../runtime/runtime.ts';
+import {
+  type IdMapping,
+  type LinuxResources,
+  type PortMapping,
+  runtimeLabels,
+  type SandboxConfig,
+} from '../runtime/runtime.ts';
 import { type DnsSettings, podDns, podHostname } from './dns.ts';
 import { sandboxSecurity } from './security.ts';
 
@@ -11,10 +17,13 @@ export interface SandboxSettings extends DnsSettings {
   readonly cgroupParent: string;
   readonly resources?: LinuxResources | undefined;
   readonly overhead?: LinuxResources | undefined;
+  /** Of its own, where they are not the node's. */
+  readonly users?: IdMapping | undefined;
 }
 
 export function sandboxConfig(pod: Pod, settings: SandboxSettings): SandboxConfig {
   const { name = '', namespace = '', uid = '', labels, annotations } = pod.metadata;
+  const security = sandboxSecurity(pod);
   const { hostname, domain } = podHostname(pod, settings.clusterDomain);
   const wantsFqdn = pod.spec.setHostnameAsFQDN && domain && !pod.spec.hostnameOverride;
   return {
@@ -34,7 +43,7 @@ export function sandboxConfig(pod: Pod, settings: SandboxSettings): SandboxConfi
     sysctls: Object.fromEntries(
       (pod.spec.securityContext?.sysctls ?? []).map((sysctl) => [sysctlName(sysctl.name), sysctl.value]),
     ),
-    security: sandboxSecurity(pod),
+    security: { ...security, namespaces: { ...security.namespaces, users: settings.users } },
     resources: settings.resources,
     overhead: settings.overhead,
   };

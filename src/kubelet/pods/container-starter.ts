@@ -79,6 +79,7 @@ export async function startContainer(
       annotations: devices?.annotations,
       imageRef: image.ref,
       image: image.image,
+      users: context.sandbox.security.namespaces.users,
       targetContainerId: targetOf(spec, context),
       ...resourceSettings(services),
       seccompDefault: configuration.seccompDefault,

@@ -6,7 +6,7 @@ import { overheadResources, podCgroupLimits, podResources } from '../containers/
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import { VolumePending } from '../csi/csi-attachments.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
-import type { SandboxConfig } from '../runtime/runtime.ts';
+import type { IdMapping, SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll, stopContainer } from './container-stopper.ts';
@@ -51,8 +51,12 @@ export async function executePlan(
   }
   const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod, observed)]);
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
-  const sandbox = await describeSandbox(services, plan, pod);
-  const current = plan.createSandbox ? await makeSandbox(services, sandbox, context) : readySandboxOf(observed);
+  const { sandbox, current } = plan.createSandbox
+    ? await makeSandbox(services, plan, context)
+    : {
+        sandbox: await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) }),
+        current: readySandboxOf(observed),
+      };
   const { runtimeHandler } = current;
   let retryAfterMs: number | undefined;
   let didSomething = plan.createSandbox || plan.stop.length > 0;
@@ -155,7 +159,11 @@ async function stopForPlan(
   await stopContainer(services, pod, stop.container, { graceSeconds, message: stop.message, podIp, signal });
 }
 
-async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): Promise<SandboxConfig> {
+async function describeSandbox(
+  services: PodServices,
+  plan: PodPlan,
+  { pod, users }: { readonly pod: Pod; readonly users: IdMapping | undefined },
+): Promise<SandboxConfig> {
   const { configuration, host } = services;
   const settings = resourceSettings(services);
   return sandboxConfig(pod, {
@@ -167,6 +175,7 @@ async function describeSandbox(services: PodServices, plan: PodPlan, pod: Pod): 
     hostResolvConf: await host.files.resolvConf(configuration.resolvConf),
     resources: podResources(withoutOverhead(pod), settings),
     overhead: overheadResources(pod, settings),
+    users,
   });
 }
 
@@ -188,9 +197,9 @@ function readySandboxOf(observed: RuntimePod): CurrentSandbox {
 
 async function makeSandbox(
   services: PodServices,
-  config: SandboxConfig,
+  plan: PodPlan,
   { pod, observed, signal }: ExecutionContext,
-): Promise<CurrentSandbox> {
+): Promise<{ readonly sandbox: SandboxConfig; readonly current: CurrentSandbox }> {
   const { runtime } = services;
   if (observed.sandboxes.length > 0) {
     services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
@@ -200,10 +209,11 @@ async function makeSandbox(
   }
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
-    if (pod.spec.hostUsers === false) throw new Error(noUserNamespaces(services, runtimeHandler));
-    const id = await runtime.runPodSandbox(config, { signal, runtimeHandler });
+    checkUsers(services, pod, runtimeHandler);
+    const sandbox = await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) });
+    const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler });
     const { ips } = await runtime.podSandboxStatus(id, { signal });
-    return { id, ips, runtimeHandler };
+    return { sandbox, current: { id, ips, runtimeHandler } };
   } catch (error) {
     signal.throwIfAborted();
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
@@ -212,11 +222,15 @@ async function makeSandbox(
 }
 
 /** Without its own users a Pod that asks for them would be root on the node. */
-function noUserNamespaces(services: PodServices, handler: string): string {
-  const asked = "can't set `spec.hostUsers: false`";
-  if (services.runtimeHandler(handler)?.userNamespaces) return `${asked}, the kubelet does not map users`;
-  if (handler === '') return `${asked}, runtime does not support user namespaces`;
-  return `${asked}, RuntimeClass handler "${handler}" does not support user namespaces`;
+function checkUsers(services: PodServices, pod: Pod, handler: string): void {
+  if (pod.spec.hostUsers !== false || services.runtimeHandler(handler)?.userNamespaces) return;
+  const who = handler === '' ? 'runtime' : `RuntimeClass handler "${handler}"`;
+  throw new Error(`can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`);
+}
+
+/** Undefined: those of the node. */
+async function ownUsers({ userNamespaces }: PodServices, pod: Pod): Promise<IdMapping | undefined> {
+  return pod.spec.hostUsers === false ? userNamespaces.of(pod.metadata.uid ?? '') : undefined;
 }
 
 /** What the Pod's RuntimeClass calls the runtime's configuration; empty: the default one. */

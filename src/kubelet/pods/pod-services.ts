@@ -15,6 +15,7 @@ import type { Prober } from '../probes/prober.ts';
 import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
+import type { UserNamespaces } from '../user-namespaces.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
 import type { VolumeSources } from '../volumes/resolve.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -31,6 +32,7 @@ export interface PodServices {
   readonly host: NodeHost;
   readonly statuses: StatusWriter;
   readonly images: ImagePuller;
+  readonly userNamespaces: UserNamespaces;
   readonly prober: Prober;
   readonly objects: ReferencedObjects;
   readonly volumeSources: VolumeSources;

@@ -351,6 +351,7 @@ export class PodWorker {
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
       this.#services.volumeSources.tokens.release(this.uid);
+      await this.#services.userNamespaces.release(this.uid);
       this.#isCleaned = true;
       this.#ended.resolve();
     }

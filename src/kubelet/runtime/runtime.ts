@@ -81,11 +81,20 @@ export interface PortMapping {
 /** `node` shares the machine's namespace, `pod` the sandbox's, `container` has its own, `target` that of `targetId`. */
 export type NamespaceMode = 'pod' | 'container' | 'node' | 'target';
 
+/** Ids of a container, and what they are on the node. */
+export interface IdMapping {
+  readonly hostId: number;
+  readonly containerId: number;
+  readonly length: number;
+}
+
 export interface NamespaceOptions {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
   readonly targetId?: string | undefined;
+  /** Users and groups of its own; absent: the node's. */
+  readonly users?: IdMapping | undefined;
 }
 
 export interface SecurityProfile {
@@ -386,6 +395,12 @@ export interface ContainerRuntime {
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
   containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus>;
   updateContainerResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void>;
+  /** Writes a running container's state into an archive; `unimplemented` where the runtime cannot. */
+  checkpointContainer(
+    id: string,
+    location: string,
+    options?: CallOptions & { readonly timeoutSeconds?: number | undefined },
+  ): Promise<void>;
   /** Tells the runtime that the log file was moved away. */
   reopenContainerLog(id: string, options?: CallOptions): Promise<void>;
 

@@ -20,6 +20,7 @@ export function configurationDocument(settings: KubeletConfiguration): Readonly<
     nodeLeaseDurationSeconds: settings.nodeLeaseDurationSeconds,
     nodeStatusMaxImages: settings.nodeStatusMaxImages,
     maxPods: settings.maxPods,
+    userNamespaces: { idsPerPod: settings.userNamespaceIdsPerPod },
     podPidsLimit: settings.podPidsLimit,
     podCIDR: settings.podCidr,
     providerID: settings.providerId,

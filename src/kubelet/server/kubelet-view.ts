@@ -2,6 +2,7 @@
  * What the kubelet's server needs to know of the kubelet it belongs to. The server holds nothing of its own about Pods: every request
  * looks here anew.
  */
+import { join } from 'node:path';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { CauseList } from '../../reconcile/causes.ts';
@@ -25,6 +26,8 @@ export interface KubeletView {
   pod(namespace: string, name: string): Pod | undefined;
   /** Rejects before the first byte, with the reason for the user, when there is nothing to read. */
   containerLog(pod: Pod, container: string, reading: LogReading): Promise<AsyncIterable<Uint8Array>>;
+  /** Where archives of containers are written; absent: nowhere. */
+  readonly checkpointDirectory?: string | undefined;
   facts(): Promise<MachineFacts>;
   usage(): Promise<MachineUsage>;
   /** How long processes waited, on the machine and in a Pod; undefined where nobody measures it. */
@@ -93,6 +96,7 @@ export function viewOf(
       const { runtime, host } = kubelet;
       return podLog(worker, container, options, { runtime, logs: host.logs, nowMs: clock.now(), signal });
     },
+    checkpointDirectory: join(kubelet.configuration.rootDirectory, 'checkpoints'),
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     pressure: () => kubelet.host.pressure(),

@@ -42,9 +42,10 @@ export interface TestViewOptions {
   readonly nodeName: string;
   readonly runtime: ContainerRuntime;
   readonly pods: () => readonly Pod[];
+  readonly checkpointDirectory?: string;
 }
 
-export function testView({ nodeName, runtime, pods }: TestViewOptions): KubeletView {
+export function testView({ nodeName, runtime, pods, checkpointDirectory }: TestViewOptions): KubeletView {
   const logs = new LinuxLogs(systemClock);
   const find = (namespace: string, name: string) =>
     pods().find((pod) => pod.metadata.namespace === namespace && pod.metadata.name === name);
@@ -57,6 +58,7 @@ export function testView({ nodeName, runtime, pods }: TestViewOptions): KubeletV
       const worker = { pod, status: pod.status } as PodWorker;
       return podLog(worker, container, options, { runtime, logs, nowMs: systemClock.now(), signal });
     },
+    checkpointDirectory,
     facts: async () => facts,
     usage: async () => usage,
     causes: () => ({ kind: 'CauseList', items: [] }),

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { causesPath } from '../../reconcile/causes.ts';
 import { type Container, runtimeLabels, type Sandbox } from '../runtime/runtime.ts';
+import { checkpoint } from './checkpoint.ts';
 import { containerLogs } from './container-logs.ts';
 import type { KubeletView } from './kubelet-view.ts';
 import { cadvisorMetrics, kubeletMetrics, type ProcessUsage, resourceMetrics } from './metrics.ts';
@@ -78,6 +79,11 @@ class KubeletRoutes implements Routes {
     const method = request.method ?? 'GET';
     const [first = '', ...segments] = segmentsOf(url);
     if (debuggingPaths.has(first)) return this.debuggingRefusal() ?? (await this.#debugging(request, url, signal));
+    if (first === 'checkpoint' && segments.length === 3 && this.#view.checkpointDirectory !== undefined) {
+      if (method !== 'POST') return wrongMethod();
+      const { clock } = this.#options;
+      return checkpoint(this.#view, { segments, query: url.searchParams, clock, signal });
+    }
     if (method !== 'GET' && method !== 'HEAD') return this.#isPage(first) ? wrongMethod() : notFoundPage();
     const health = this.health(url);
     if (health) return health;
@@ -122,7 +128,7 @@ class KubeletRoutes implements Routes {
   }
 
   #isPage(first: string): boolean {
-    return ['pods', 'healthz', 'stats', 'metrics', 'configz'].includes(first);
+    return ['pods', 'healthz', 'stats', 'metrics', 'configz', 'checkpoint'].includes(first);
   }
 
   async #debugging(request: IncomingMessage, url: URL, signal: AbortSignal): Promise<Reply> {

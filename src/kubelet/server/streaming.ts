@@ -92,7 +92,12 @@ function podOf(view: KubeletView, { namespace, name }: { readonly namespace: str
   return pod;
 }
 
-async function runningContainer(view: KubeletView, podUid: string, name: string): Promise<Container | undefined> {
+/** The newest one of that name. */
+export async function runningContainer(
+  view: KubeletView,
+  podUid: string,
+  name: string,
+): Promise<Container | undefined> {
   const labels = { [runtimeLabels.podUid]: podUid, [runtimeLabels.containerName]: name };
   const found = await view.runtime.listContainers({ labels, state: 'running' });
   return found.toSorted((a, b) => b.createdAtMs - a.createdAtMs)[0];

@@ -26,14 +26,18 @@ const maxMessageBytes = 16 * 1024 * 1024;
 
 export class CriConnection {
   readonly #connection: GrpcConnection;
+  /** Limit of a call that names none. */
+  readonly requestTimeoutMs: number;
   #version: CriVersion = 'v1';
 
-  private constructor(connection: GrpcConnection) {
+  private constructor(connection: GrpcConnection, requestTimeoutMs: number) {
     this.#connection = connection;
+    this.requestTimeoutMs = requestTimeoutMs;
   }
 
   static async open(options: GrpcConnectionOptions): Promise<CriConnection> {
-    return new CriConnection(await GrpcConnection.open({ maxMessageBytes, ...options }));
+    const connection = await GrpcConnection.open({ maxMessageBytes, ...options });
+    return new CriConnection(connection, options.requestTimeoutMs);
   }
 
   get version(): CriVersion {

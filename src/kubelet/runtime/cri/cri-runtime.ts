@@ -212,6 +212,20 @@ class CriRuntime implements ContainerRuntime {
     await this.#runtime.unary('RuntimeService', 'UpdateContainerResources', request, options);
   }
 
+  async checkpointContainer(
+    id: string,
+    location: string,
+    options: CallOptions & { readonly timeoutSeconds?: number | undefined } = {},
+  ) {
+    const { timeoutSeconds = 0, signal } = options;
+    if (timeoutSeconds < 0)
+      throw new RuntimeError('invalidArgument', 'CheckpointContainer requires the timeout value to be > 0');
+    const defaultSeconds = Math.trunc(this.#runtime.requestTimeoutMs / 1000);
+    const timeout = Math.max(timeoutSeconds, defaultSeconds);
+    const request = { containerId: id, location, timeout };
+    await this.#runtime.unary('RuntimeService', 'CheckpointContainer', request, { signal, timeoutMs: timeout * 1000 });
+  }
+
   async reopenContainerLog(id: string, options?: CallOptions) {
     await this.#runtime.unary('RuntimeService', 'ReopenContainerLog', { containerId: id }, options);
   }

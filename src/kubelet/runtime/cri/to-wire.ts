@@ -5,6 +5,7 @@ import type {
   ContainerConfig,
   ContainerFilter,
   ContainerState,
+  IdMapping,
   ImageSpec,
   LinuxResources,
   Mount,
@@ -28,6 +29,7 @@ function namespaces(options: NamespaceOptions): Outgoing<wire.NamespaceOption> {
     pid: namespaceModes[options.pid],
     ipc: namespaceModes[options.ipc],
     targetId: options.targetId,
+    usernsOptions: options.users ? { mode: 'POD', uids: [options.users], gids: [options.users] } : { mode: 'NODE' },
   };
 }
 
@@ -97,8 +99,11 @@ const propagations: Record<NonNullable<Mount['propagation']>, wire.MountPropagat
   bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 };
 
-function mount(from: Mount): Outgoing<wire.Mount> {
+/** A mount's files belong to the same users inside as the container's own. */
+function mount(from: Mount, users: IdMapping | undefined): Outgoing<wire.Mount> {
   return {
+    uidMappings: users && [users],
+    gidMappings: users && [users],
     containerPath: from.containerPath,
     hostPath: from.hostPath,
     readonly: from.readonly,
@@ -119,7 +124,7 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
     args: config.args,
     workingDir: config.workingDirectory,
     envs: config.environment.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
-    mounts: config.mounts.map(mount),
+    mounts: config.mounts.map((one) => mount(one, security.namespaces.users)),
     devices: config.devices,
     CDIDevices: config.cdiDevices?.map((name) => ({ name })),
     labels: config.labels,

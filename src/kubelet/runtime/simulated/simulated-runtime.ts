@@ -246,6 +246,10 @@ export class SimulatedRuntime implements ContainerRuntime {
     entry.resources = { ...entry.resources, ...resources };
   }
 
+  async checkpointContainer(): Promise<void> {
+    throw new RuntimeError('unimplemented', 'rpc error: code = Unimplemented desc = nothing runs here');
+  }
+
   async reopenContainerLog(id: string): Promise<void> {
     if (this.#container(id).state !== 'running') throw new RuntimeError('unknown', 'container is not running');
   }

@@ -1,0 +1,77 @@
+/**
+ * What a kubelet must know before it does anything: its machine, its runtime, and what an earlier kubelet gave to Pods that may still run.
+ * All of it is read again from the node's own files, so that a restart takes nothing away and gives nothing twice.
+ */
+import type { ComponentContext } from '../reconcile/component.ts';
+import type { KubeletConfiguration } from './configuration.ts';
+import type { NodeDevices } from './devices/node-devices.ts';
+import { restoredDevices } from './devices/restored-devices.ts';
+import type { MachineFacts, NodeHost } from './host/host.ts';
+import { PulledImages } from './images/pulled-images.ts';
+import { Allocations } from './resize/allocations.ts';
+import { NodeResources } from './resource-managers/node-resources.ts';
+import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
+import { UserNamespaces } from './user-namespaces.ts';
+
+export interface KnownAtStart {
+  readonly facts: MachineFacts;
+  readonly version: RuntimeVersion;
+  readonly devices: NodeDevices | undefined;
+  readonly resources: NodeResources | undefined;
+  readonly allocations: Allocations;
+  readonly pulled: PulledImages | undefined;
+  readonly users: UserNamespaces;
+}
+
+export interface StartOptions {
+  readonly configuration: KubeletConfiguration;
+  readonly host: NodeHost;
+  readonly runtime: ContainerRuntime;
+}
+
+/** Rejects when the runtime does not answer, or what an earlier kubelet noted does not fit the configuration. */
+export async function knownAtStart(context: ComponentContext, options: StartOptions): Promise<KnownAtStart> {
+  const { host, runtime } = options;
+  const { log, signal } = context;
+  const [facts, version] = await Promise.all([host.facts(), runtime.version({ signal })]);
+  const devices = await restoredDevices(context, host);
+  const resources = await nodeResources(context, options, devices);
+  const allocations = new Allocations({ state: host.state, log });
+  await allocations.restore();
+  const pulled = pulledImages(context, options);
+  await pulled?.restore(() => runtime.listImages({ signal }));
+  const users = userNamespaces(options);
+  await users.restore();
+  return { facts, version, devices, resources, allocations, pulled, users };
+}
+
+function userNamespaces({ configuration, host: { state } }: StartOptions): UserNamespaces {
+  const { maxPods, userNamespaceIdsPerPod: idsPerPod } = configuration;
+  return new UserNamespaces({ state, idsPerPod, maxPods });
+}
+
+/** Undefined where an image that is here is for every Pod. */
+function pulledImages(
+  { clock, log }: ComponentContext,
+  { configuration, host }: StartOptions,
+): PulledImages | undefined {
+  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
+  const verification = {
+    policy: configuration.imagePullCredentialsVerificationPolicy,
+    allowlist: configuration.preloadedImagesVerificationAllowlist,
+  };
+  return new PulledImages({ state: host.state, clock, log, verification });
+}
+
+/** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */
+async function nodeResources(
+  { log }: ComponentContext,
+  { configuration, host }: StartOptions,
+  devices: NodeDevices | undefined,
+): Promise<NodeResources | undefined> {
+  if (!host.topology) return undefined;
+  const topology = await host.topology();
+  const resources = new NodeResources({ configuration, topology, state: host.state, log, devices });
+  await resources.restore();
+  return resources.isActive || devices ? resources : undefined;
+}
