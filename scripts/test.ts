@@ -41,6 +41,12 @@ const suites: readonly Suite[] = [
 ];
 
 const asked = process.argv.slice(2);
+const names = ['check', ...suites.map(({ name }) => name)];
+const unknown = asked.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`no such suite: ${unknown.join(', ')}. There are: ${names.join(', ')}`);
+  process.exit(2);
+}
 const chosen = suites.filter(({ name }) => asked.length === 0 || asked.includes(name));
 const isAlone = chosen.length + (asked.includes('check') ? 1 : 0) === 1;
 const report: string[] = [];
@@ -70,7 +76,8 @@ function run({ name, budgetMinutes, env }: Run, [program = '', ...words]: readon
   console.log(`${name} begins`);
   const child = spawn(program, words, {
     cwd: root,
-    env: { ...process.env, ...env },
+    // What install-test-tools.sh found missing on this machine comes first.
+    env: { ...process.env, PATH: `${resolve(root, '.cache/tools/bin')}:${process.env.PATH}`, ...env },
     stdio: isAlone ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -1,4 +1,7 @@
-/** The kubectl releases of this machine: those of the Google Cloud SDK, one fetched by `scripts/install-test-tools.sh`, or just `kubectl`. */
+/**
+ * The kubectl releases of this machine: those of the Google Cloud SDK, those fetched by `scripts/install-test-tools.sh`, or just `kubectl`.
+ * What is older than the first that Coracle is made for counts as none.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -8,6 +11,10 @@ export interface Kubectl {
   readonly release: string;
   readonly path: string;
 }
+
+const oldestMinor = 27;
+const tested: readonly string[] = ['1.27', '1.30', '1.33', '1.36'];
+const minorOf = (release: string) => Number(release.slice(2));
 
 const tools = resolve(import.meta.dirname, '../../.cache/tools');
 
@@ -33,7 +40,15 @@ export function kubectlReleases(path = process.env.PATH ?? ''): readonly Kubectl
     }
   return [...found]
     .map(([release, file]) => ({ release, path: file }))
-    .sort((a, b) => Number(a.release.slice(2)) - Number(b.release.slice(2)));
+    .filter(({ release }) => minorOf(release) >= oldestMinor)
+    .sort((a, b) => minorOf(a.release) - minorOf(b.release));
+}
+
+/** Four releases that lie apart; on a machine that has only one of these, all that it has. */
+export function testedReleases(): readonly Kubectl[] {
+  const all = kubectlReleases();
+  const chosen = all.filter(({ release }) => tested.includes(release));
+  return chosen.length > 1 ? chosen : all;
 }
 
 function releaseOf(file: string): string {

@@ -6,10 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
-import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { testedReleases } from '../../src/testing/kubectl.ts';
 
-const wanted = ['1.27', '1.30', '1.33', '1.36'];
-const releases = kubectlReleases().filter(({ release }, _, all) => wanted.includes(release) || all.length === 1);
+const releases = testedReleases();
 const missing = releases.length === 0;
 if (missing && process.env.CI) throw new Error('kubectl is not installed');
 

@@ -9,12 +9,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { testedReleases } from '../../src/testing/kubectl.ts';
 import { startCluster } from '../conformance/cluster.ts';
 
 const example = resolve(import.meta.dirname, '../../examples/04-custom-resource');
-const wanted = ['1.27', '1.30', '1.33', '1.36'];
-const releases = kubectlReleases().filter(({ release }, _, all) => wanted.includes(release) || all.length === 1);
+const releases = testedReleases();
 const cluster = await startCluster({ scheduler: false });
 const folder = mkdtempSync(join(tmpdir(), 'coracle-fleets-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,18 +1,21 @@
 /** Real kubectl reads the discovery and OpenAPI documents; each version that is installed has its turn. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { builtinResources } from '../../src/api/schema.ts';
 import { Discovery } from '../../src/apiserver/discovery/discovery.ts';
 import { OpenApi } from '../../src/apiserver/openapi/openapi.ts';
+import { kubectlReleases } from '../../src/testing/kubectl.ts';
 
-const programs = installedKubectls();
+const releases = kubectlReleases();
+/** The oldest and the newest. */
+const programs = [...new Set([releases[0], releases.at(-1)])].flatMap((kubectl) => kubectl?.path ?? []);
 
 describe('kubectl', {
   skip: programs.length === 0 && process.env.CI !== 'true' ? 'kubectl is not installed' : false,
@@ -91,30 +94,4 @@ function documentServer(asked: string[]): Server {
     if (!document) return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': document.contentType, etag: document.etag }).end(document.body);
   });
-}
-
-/** `kubectl` on the PATH, and `kubectl.1.27` and so on beside it: the oldest and the newest. */
-function installedKubectls(): string[] {
-  const found = (process.env.PATH ?? '')
-    .split(':')
-    .map((part) => join(part, 'kubectl'))
-    .filter(isExecutable);
-  const folders = new Set(found.flatMap((program) => [dirname(program), dirname(realpathSync(program))]));
-  const versioned = [...folders].flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => /^kubectl\.1\.\d+$/.test(name))
-      .sort()
-      .map((name) => join(folder, name)),
-  );
-  const ends = versioned.length > 1 ? [versioned[0]!, versioned.at(-1)!] : versioned;
-  return ends.length > 0 ? ends : found.slice(0, 1);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

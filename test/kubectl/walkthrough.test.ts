@@ -5,23 +5,25 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerdMissing } from '../../src/testing/containerd.ts';
-import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { type Kubectl, testedReleases } from '../../src/testing/kubectl.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const image = 'docker.io/library/busybox:1.36';
-const wanted = ['1.27', '1.30', '1.33', '1.36'];
-const releases = kubectlReleases().filter(({ release }, _, all) => wanted.includes(release) || all.length === 1);
-/** One that runs in a container without libraries. */
-const standalone =
-  releases.find(({ path }) => !readFileSync(path).subarray(0, 4096).includes('ld-linux')) ?? releases[0]!;
+const releases = testedReleases();
+const needsLibraries = ({ path }: Kubectl) => readFileSync(path).subarray(0, 4096).includes('ld-linux');
+/** One that runs in a container without libraries, if there is one; another (Debian's) brings its own along. */
+const carried = releases.find((kubectl) => !needsLibraries(kubectl)) ?? releases[0]!;
+/** The libraries that a program asks for, its loader among them. */
+const librariesOf = (program: string) =>
+  [...execFileSync('ldd', [program], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!);
 const missing = containerdMissing();
 if (missing && process.env.CI) throw new Error(`the walk-through cannot run here: ${missing}`);
 
@@ -219,20 +221,15 @@ describe('a first day with a real cluster', { skip: missing ?? false }, () => {
       kubectl('create', 'role', 'reader', '--verb=list', '--resource=pods');
       kubectl('create', 'rolebinding', 'reader', '--role=reader', `--serviceaccount=${namespace}:default`);
       const client = kubectl('get', 'pods', '-l', 'app=hello', '-o', 'jsonpath={.items[0].metadata.name}');
-      kubectl('cp', standalone.path, `${client}:/tmp/kubectl`);
-      const listed = kubectl(
-        'exec',
-        client,
-        '--',
-        'sh',
-        '-c',
-        'KUBERNETES_SERVICE_HOST=kubernetes.default.svc /tmp/kubectl get pods',
-      );
-      assert.match(listed, /hello-[a-z0-9]+-[a-z0-9]+ +1\/1 +Running/);
-      assert.throws(
-        () => kubectl('exec', client, '--', '/tmp/kubectl', 'get', 'secrets'),
-        /forbidden.*cannot list resource "secrets"/s,
-      );
+      const libraries = needsLibraries(carried) ? librariesOf(carried.path) : [];
+      kubectl('cp', carried.path, `${client}:/tmp/kubectl`);
+      for (const file of libraries) kubectl('cp', realpathSync(file), `${client}:/tmp/${basename(file)}`);
+      const loader = libraries.find((file) => basename(file).startsWith('ld-linux'));
+      const program = `${loader ? `/tmp/${basename(loader)} --library-path /tmp ` : ''}/tmp/kubectl`;
+      const fromContainer = (words: string) =>
+        kubectl('exec', client, '--', 'sh', '-c', `KUBERNETES_SERVICE_HOST=kubernetes.default.svc ${program} ${words}`);
+      assert.match(fromContainer('get pods'), /hello-[a-z0-9]+-[a-z0-9]+ +1\/1 +Running/);
+      assert.throws(() => fromContainer('get secrets'), /forbidden.*cannot list resource "secrets"/s);
     });
 
     test(`kubectl ${release}: a node is described, tainted, cordoned, drained and put back`, async () => {
