@@ -29,9 +29,10 @@ test('every package that is imported is a dependency with a line in ADR 2, and e
   const { dependencies, optionalDependencies, devDependencies } = JSON.parse(textOf('package.json'));
   const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }));
   const adr = textOf('docs/adr/0002-dependencies.md');
-  const named = [...adr.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell]) =>
-    [...cell!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
-  );
+  const namesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
+  const cells = [...adr.matchAll(/^\|(.*?)\|/gm)].map(([, cell]) => cell!);
+  const named = cells.flatMap(namesIn);
+  const forDevelopment = cells.filter((cell) => cell.includes('development:')).flatMap(namesIn);
   const imported = new Set(
     ['src', 'test', 'scripts', 'bench', 'examples']
       .flatMap(sourceFiles)
@@ -51,6 +52,12 @@ test('every package that is imported is a dependency with a line in ADR 2, and e
   );
   assert.deepEqual(
     named.filter((name) => !name.endsWith('*') && !declared.has(name)),
+    [],
+  );
+  const concrete = new Set(named.filter((name) => !name.endsWith('*')));
+  const isDevelopment = (name: string) => Object.hasOwn(devDependencies, name);
+  assert.deepEqual(
+    [...concrete].filter((name) => isDevelopment(name) !== forDevelopment.includes(name)),
     [],
   );
 });

@@ -43,7 +43,20 @@ export function laterEtcdMissing(): string | false {
   return existsSync(laterEtcd) || process.env.CI === 'true' ? false : 'no later etcd could be fetched';
 }
 
-export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
+/** Somebody else may take a port that was free, until etcd listens: then with others. */
+export async function startEtcd(options: EtcdOptions = {}, attemptsLeft = 3): Promise<Etcd> {
+  const etcd = await prepare(options);
+  try {
+    await Promise.all(etcd.members.map((member) => member.start()));
+    return etcd;
+  } catch (error) {
+    await etcd.stop();
+    if (attemptsLeft <= 1 || !/address already in use/.test(String(error))) throw error;
+    return startEtcd(options, attemptsLeft - 1);
+  }
+}
+
+async function prepare(options: EtcdOptions): Promise<Etcd> {
   const { members: count = 1, flags = [], scheme = 'http', binary = 'etcd' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-'));
   const ports = await freePorts(count * 2);
@@ -62,7 +75,6 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
     const limits = ['--max-request-bytes', '8388608', '--heartbeat-interval', '50', '--election-timeout', '500'];
     return memberOf(client, [binaries[i]!, ...own, ...listening, ...peers, ...limits, '--logger', 'zap', ...flags]);
   });
-  await Promise.all(members.map((member) => member.start()));
   return {
     members,
     endpoints: members.map(({ endpoint }) => endpoint),
