@@ -2,7 +2,7 @@
  * What a real node needs from the machine: programs from Debian's or Ubuntu's packages, and root. Says what is missing, installs
  * it when allowed, and otherwise names the command to type.
  */
-import { spawnSync } from 'node:child_process';
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandError } from './command-error.ts';
@@ -98,11 +98,16 @@ export function installRequirements(
     DEBIAN_FRONTEND: 'noninteractive',
   };
   const apt = (...words: string[]) => spawnSync('apt-get', ['-qq', ...words], { env: environment, encoding: 'utf8' });
-  apt('update');
+  const updated = apt('update');
   const result = apt('install', '-y', '--no-install-recommends', ...names);
-  if (result.status !== 0)
-    throw new CommandError(
-      `apt-get could not install ${names.join(', ')}: ${(result.stderr || result.error?.message || '').trim().split('\n').pop()}`,
-      `Try it by hand (${byHand}), or use --runtime simulated.`,
-    );
+  if (result.status === 0) return;
+  const before = updated.status === 0 ? '' : ` (apt-get update had failed before: ${lastWords(updated)})`;
+  throw new CommandError(
+    `apt-get could not install ${names.join(', ')}: ${lastWords(result)}${before}`,
+    `Try it by hand (${byHand}), or use --runtime simulated.`,
+  );
+}
+
+function lastWords({ stderr, error }: SpawnSyncReturns<string>): string {
+  return (stderr || error?.message || '').trim().split('\n').pop() ?? '';
 }
