@@ -26,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kubelet: component,
   proxy: component,
   dns: component,
-  cli: [...sdk, 'cluster', 'sim'],
+  cli: ['reconcile', ...sdk, 'cluster', 'sim'],
   cluster: ['apiserver', 'storage', 'controllers', 'scheduler', 'kubelet', 'proxy', 'dns', ...component],
 };
 

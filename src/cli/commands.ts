@@ -1,6 +1,8 @@
 /** Coracle's own verbs: their options, and what each prints. The work is done in `cluster/`, loaded when its verb is used. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { StatusError } from '../apimachinery/status.ts';
 import { systemClock } from '../base/clock.ts';
+import { CommandError } from '../cluster/command-error.ts';
 import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
 import type { JoinOptions } from '../cluster/joining/join.ts';
 import type { TokenOptions } from '../cluster/joining/token-commands.ts';
@@ -209,23 +211,28 @@ function addWhy(program: Command): void {
     .argument('<object...>', 'what it is about: KIND/NAME, or KIND NAME')
     .description('why something does not happen: what is pending, terminating, not ready or stuck, and for what')
     .option('-n, --namespace <namespace>', 'of the object (default: default)')
-    .option('--kubeconfig <path>', 'of any cluster (default: the one in the data directory)')
+    .option('--kubeconfig <path>', 'how to reach the API server (default: $KUBECONFIG, or that of --data-dir)')
     .addOption(new Option('-o, --output <form>', 'for programs').choices(['json']))
     .action(async (words: readonly string[], options: WhyCommandOptions) => {
       const { explain, subjectFrom } = await import('./why/why.ts');
       const { explanationText } = await import('./why/explanation.ts');
-      const { withUserClient } = await import('../cluster/user-client.ts');
+      const { withClusterClient } = await import('../cluster/cluster-client.ts');
       const { componentCauses } = await import('../cluster/component-causes.ts');
-      const { kubeconfig, namespace, output } = options;
-      const from = { clock, dataDirectory: folder(options), kubeconfig };
-      const explanation = await withUserClient(from, async (client, connection) => {
+      const { kubeconfig, dataDir, namespace, output } = options;
+      const place = { kubeconfig, dataDir, defaultDataDir: folder({}), clock };
+      const explanation = await withClusterClient(place, async (client, connection) => {
         const subject = await subjectFrom(client, words, { namespace });
         const { causes, problems } = await componentCauses(client, connection);
         for (const problem of problems) process.stderr.write(`${problem}\n`);
         return explain(client, subject, { nowMs: clock.now(), causes });
-      });
+      }).catch(tellRefusal);
       print(output === 'json' ? JSON.stringify(explanation, null, 2) : explanationText(explanation, clock.now()));
     });
+}
+
+/** What the server refuses is no fault of this program. */
+function tellRefusal(error: unknown): never {
+  throw error instanceof StatusError ? new CommandError(`${error.message}.`, 'kubectl may tell more.') : error;
 }
 
 function addImage(program: Command): void {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import { isConnectionError } from '../client/connection-error.ts';
+import type { HttpTransportOptions } from '../client/http-transport.ts';
 import { CommandError } from './command-error.ts';
 import { connectionOf, kubeconfigOptions } from './components/connection.ts';
 import { layOut } from './data-directory.ts';
@@ -18,12 +19,16 @@ export interface ClusterPlace {
 
 const timeoutMs = 60_000;
 
-export async function withClusterClient<T>(place: ClusterPlace, work: (client: Client) => Promise<T>): Promise<T> {
+/** `work` gets a client, and how it connects. Throws a `CommandError` when there is no such cluster, or it does not answer. */
+export async function withClusterClient<T>(
+  place: ClusterPlace,
+  work: (client: Client, options: HttpTransportOptions) => Promise<T>,
+): Promise<T> {
   const { clock } = place;
   const options = await kubeconfigOptions(kubeconfigFor(place), { flag: '--kubeconfig', clock });
   await using connection = connectionOf({ ...options, timeoutMs });
   try {
-    return await work(connection.client);
+    return await work(connection.client, connection.options);
   } catch (error) {
     if (!isConnectionError(error)) throw error;
     throw new CommandError(

@@ -62,10 +62,7 @@ describe('installing what a node needs', () => {
       message,
       'apt-get could not install containerd, nftables: E: no install (apt-get update had failed before: E: no update)',
     );
-    assert.match(
-      advice,
-      /^Try it by hand \(apt-get install containerd nftables\), or use --runtime simulated\.$/,
-    );
+    assert.match(advice, /^Try it by hand \(apt-get install containerd nftables\), or use --runtime simulated\.$/);
   });
 
   test('is left to root', (t) => {

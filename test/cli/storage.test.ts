@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/api/gen/core-v1.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
-import { withUserClient } from '../../src/cluster/user-client.ts';
+import { withClusterClient } from '../../src/cluster/cluster-client.ts';
 import { TestCluster } from './coracle.fixture.ts';
 
 describe('storage of a cluster that came up', () => {
@@ -19,7 +19,7 @@ describe('storage of a cluster that came up', () => {
   after(() => cluster.remove());
 
   const use = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
-    withUserClient({ clock: systemClock, dataDirectory: cluster.data }, work);
+    withClusterClient({ clock: systemClock, dataDir: cluster.data, defaultDataDir: cluster.data }, work);
 
   /** Reads until it is so: what happens here is another process's doing. */
   async function until<T>(read: () => Promise<T>, right: (value: T) => boolean): Promise<T> {

@@ -5,7 +5,8 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isForbidden, isNotFound } from '../../apimachinery/status.ts';
 import type { Client, ObjectReference } from '../../client/client.ts';
-import { type Cause, type CauseList, causesPath, discover } from '../../cluster/user-client.ts';
+import { discover } from '../../client/discovery.ts';
+import { type Cause, type CauseList, causesPath } from '../../reconcile/causes.ts';
 import type { Reason } from './explanation.ts';
 
 export class Facts {

@@ -7,7 +7,7 @@ import { isConditionTrue } from '../../apimachinery/conditions.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import type { Client } from '../../client/client.ts';
-import type { Cause } from '../../cluster/user-client.ts';
+import type { Cause } from '../../reconcile/causes.ts';
 import { explainAny, explainers, finalizersOf } from './explainers.ts';
 import type { Explanation, Finding, Reason, Subject } from './explanation.ts';
 import { Facts } from './facts.ts';

@@ -7,9 +7,9 @@ import { type Pod, replicationControllers } from '../../api/gen/core-v1.ts';
 import { controllerOf, type KubeObject, type OwnerReference } from '../../apimachinery/meta.ts';
 import { customResource, parseApiVersion } from '../../apimachinery/resource.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
+import { discover } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { discover } from '../common/discovery.ts';
 import { resolveController } from '../common/ownership.ts';
 
 type Scalable = KubeObject & { readonly spec?: { readonly replicas?: number | undefined } | undefined };

@@ -6,9 +6,9 @@
 import type { KubeObject, OwnerReference } from '../../apimachinery/meta.ts';
 import { apiVersionOf, parseApiVersion, type ResourceType } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
+import { discover, supports } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer, Registration } from '../../reconcile/informer.ts';
-import { discover, supports } from '../common/discovery.ts';
 
 /** Events come and go by the thousand and own nothing. */
 const ignored: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events']);

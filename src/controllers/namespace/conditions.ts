@@ -4,7 +4,7 @@
 import type { NamespaceCondition } from '../../api/gen/core-v1.ts';
 import { findCondition } from '../../apimachinery/conditions.ts';
 import { formatTime } from '../../apimachinery/time.ts';
-import type { DiscoveryFailure } from '../common/discovery.ts';
+import type { DiscoveryFailure } from '../../client/discovery.ts';
 
 /** What one pass over a Namespace's content found. */
 export interface DeletionProgress {

@@ -7,10 +7,10 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isConflict, isMethodNotSupported, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
+import { discover, supports } from '../../client/discovery.ts';
 import { type CauseNote, type CauseSubject, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
-import { discover, supports } from '../common/discovery.ts';
 import { equalOnWire } from '../common/wire-equality.ts';
 import { type DeletionProgress, planConditions } from './conditions.ts';
 

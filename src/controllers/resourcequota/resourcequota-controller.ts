@@ -9,9 +9,9 @@ import { parseQuantity, type Quantity, quantityOf } from '../../apimachinery/qua
 import type { GroupVersionResource, ResourceType } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
+import { discover, supports } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
-import { discover, supports } from '../common/discovery.ts';
 import { equalOnWire } from '../common/wire-equality.ts';
 
 /** The rules of counting, shared with admission. */

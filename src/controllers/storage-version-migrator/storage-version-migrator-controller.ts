@@ -27,10 +27,10 @@ import {
   StatusError,
 } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { discover, supports } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
-import { discover, supports } from '../common/discovery.ts';
 
 const migrationWorkers = 5;
 const pageSize = 500;

@@ -14,7 +14,7 @@ import {
 } from '../../apimachinery/resource.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
-import { discover } from '../common/discovery.ts';
+import { discover } from '../../client/discovery.ts';
 
 export interface KindTypes {
   /** The kinds of a resource. Without a group it may be any group's that has the version, as upstream. */

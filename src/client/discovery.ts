@@ -3,11 +3,11 @@
  * Groups whose server does not answer are reported beside the rest, so that a broken extension does not stop the others.
  */
 
-import type { APIGroupList, APIResourceList, APIVersions } from '../../apimachinery/gen/meta-v1.ts';
-import type { KubeObject } from '../../apimachinery/meta.ts';
-import { parseApiVersion, type ResourceType } from '../../apimachinery/resource.ts';
-import { messageOf } from '../../apimachinery/status.ts';
-import type { Client } from '../../client/client.ts';
+import type { APIGroupList, APIResourceList, APIVersions } from '../apimachinery/gen/meta-v1.ts';
+import type { KubeObject } from '../apimachinery/meta.ts';
+import { parseApiVersion, type ResourceType } from '../apimachinery/resource.ts';
+import { messageOf } from '../apimachinery/status.ts';
+import type { Client } from './client.ts';
 
 export interface DiscoveryFailure {
   /** `metrics.k8s.io/v1beta1`. */
