@@ -119,7 +119,7 @@ async function runLane(lane: Suite['lane']): Promise<void> {
 }
 
 if (asked.length === 0 || asked.includes('check'))
-  await run({ name: 'check', budgetMinutes: 2 }, [process.execPath, 'scripts/check.ts']);
+  await run({ name: 'check', budgetMinutes: 3 }, [process.execPath, 'scripts/check.ts']);
 await Promise.all([runLane(1), runLane(2)]);
 
 console.log(`\n${report.join('\n')}`);
