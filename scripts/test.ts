@@ -23,7 +23,7 @@ const suites: readonly Suite[] = [
   { name: 'cli', lane: 1, files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', lane: 1, files: ['test/package/*.test.ts'], budgetMinutes: 3 },
   { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
-  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 7 },
+  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 10 },
   { name: 'etcd', lane: 2, files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {
     name: 'api-over-etcd',
@@ -37,7 +37,7 @@ const suites: readonly Suite[] = [
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
   { name: 'node', lane: 2, files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.
-  { name: 'guest', lane: 2, files: ['test/vm/*.test.ts'], budgetMinutes: 8 },
+  { name: 'guest', lane: 2, files: ['test/vm/*.test.ts'], budgetMinutes: 10 },
 ];
 
 const asked = process.argv.slice(2);
