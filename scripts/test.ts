@@ -54,6 +54,9 @@ let failed = false;
 
 type Run = Pick<Suite, 'name' | 'budgetMinutes' | 'env'>;
 
+/** A suite is ended after so many times its budget: a machine may be busy or slow. */
+const patience = 3;
+
 /** Leaders of process groups: a suite that is ended takes along what it started, emulated machines too. */
 const running = new Set<number>();
 
@@ -83,7 +86,7 @@ function run({ name, budgetMinutes, env }: Run, [program = '', ...words]: readon
   });
   const pid = child.pid!;
   running.add(pid);
-  const tooLong = setTimeout(() => endGroup(pid), budgetMinutes * 60_000 * 2);
+  const tooLong = setTimeout(() => endGroup(pid), budgetMinutes * 60_000 * patience);
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk));
   return new Promise((done) => {
@@ -111,7 +114,7 @@ async function runLane(lane: Suite['lane']): Promise<void> {
       process.execPath,
       '--test',
       '--test-concurrency=1',
-      `--test-timeout=${suite.budgetMinutes * 120_000}`,
+      `--test-timeout=${suite.budgetMinutes * 60_000 * patience}`,
       `--test-reporter=${reporter}`,
       ...files,
     ]);
