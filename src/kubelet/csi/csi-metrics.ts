@@ -1,5 +1,5 @@
 /** How long calls of CSI drivers took: upstream's histogram `csi_operations_seconds`. */
-import { grpcCodeName } from '../grpc/grpc-error.ts';
+import { grpcCodeName } from '../../base/grpc/index.ts';
 
 /** `method`: its whole path, `/csi.v1.Node/NodeStageVolume`; `code`: gRPC's number. */
 export type CsiCallObserver = (driver: string, method: string, code: number, seconds: number) => void;
