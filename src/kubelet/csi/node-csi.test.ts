@@ -658,13 +658,13 @@ describe('figures', () => {
     await withDriver();
     driver.fail('NodeStageVolume', grpcCodes.internal, 'no disk');
     await assert.rejects(csi.mount(pod('a'), volume()));
-    const stage = csi.callFigures().find(({ labels }) => labels.method_name === '/csi.v1.Node/NodeStageVolume');
+    const stage = csi.calls().find(({ labels }) => labels.method_name === '/csi.v1.Node/NodeStageVolume');
     assert.deepEqual(stage?.labels, {
       driver_name: driverName,
       method_name: '/csi.v1.Node/NodeStageVolume',
       grpc_status_code: 'Internal',
       migrated: 'false',
     });
-    assert.equal(stage?.count, 1);
+    assert.equal(stage?.counts.count, 1);
   });
 });
