@@ -5,10 +5,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { needs } from '../../src/testing/needs.ts';
 import { coracle, TestCluster } from './coracle.fixture.ts';
 
 const nobody = 65_534;
-const isRoot = process.getuid?.() === 0;
 
 describe('coracle refuses', () => {
   let cluster: TestCluster;
@@ -93,7 +93,7 @@ describe('coracle refuses', () => {
     assert.match(coracle(['up', '--runtime', 'docker']).stderr, /Allowed choices are containerd, simulated/);
   });
 
-  describe('root', { skip: isRoot ? false : 'needs root, who alone may run containers' }, () => {
+  describe('root', needs('root'), () => {
     it('to start without what is not installed when nothing may be, and names it', () => {
       const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
       for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
@@ -120,7 +120,7 @@ describe('coracle refuses', () => {
     });
   });
 
-  describe('an ordinary user', { skip: isRoot ? false : 'needs root, to become somebody else' }, () => {
+  describe('an ordinary user', needs('root'), () => {
     let home: string;
     const asNobody = () => ({ uid: nobody, env: { HOME: home, XDG_DATA_HOME: '', XDG_CACHE_HOME: '' } });
     before(() => {
