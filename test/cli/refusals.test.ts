@@ -96,7 +96,7 @@ describe('coracle refuses', () => {
   describe('root', needs('root'), () => {
     it('to start without what is not installed when nothing may be, and names it', () => {
       const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
-      for (const program of ['dirname', 'readlink']) symlinkSync(`/usr/bin/${program}`, join(path, program));
+      for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
       const folder = join(cluster.folder, 'bare');
       const { status, stderr } = coracle(['up', '--no-install', '--listen', cluster.listen, '--data-dir', folder], {
         env: { PATH: path },
