@@ -8,6 +8,7 @@ import { nodes as nodeType } from '../api/gen/core-v1.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
+import { hostPort } from '../base/host-port.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -298,7 +299,7 @@ function sameRuntime(before: Partial<ClusterSettings>, now: ClusterSettings): bo
 /** How clients on this machine reach the server. */
 function serverOf({ listen }: ClusterSettings): string {
   const host = listen.host === '0.0.0.0' ? '127.0.0.1' : listen.host === '::' ? '::1' : listen.host;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+  return `https://${hostPort({ host, port: listen.port })}`;
 }
 
 async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {

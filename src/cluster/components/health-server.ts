@@ -11,6 +11,7 @@ import {
 import { createServer } from 'node:https';
 import { quote } from '../../apimachinery/go-text.ts';
 import { forbidden, messageOf, type Status, unauthorized } from '../../apimachinery/status.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
@@ -85,7 +86,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new CommandError(
-          `failed to listen on ${host}:${port}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
+          `failed to listen on ${hostPort({ host, port })}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
           'Choose another port, or stop the program that has it.',
         ),
       ),
