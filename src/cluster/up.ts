@@ -22,9 +22,10 @@ import type { ConfiguredComponents } from './component-flags.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
-import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
+import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file.ts';
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
+import { mergeIntoOwn } from './merged-kubeconfig.ts';
 import { checkNetworkFree } from './node/network-claim.ts';
 import { nodeKeys } from './node/node-config.ts';
 import { nodeReady } from './node/node-readiness.ts';
@@ -125,8 +126,8 @@ class Cluster implements StartedCluster {
       return Promise.race([node.failed, nodeReady(server.admin, { ...waiting, clock, signal, note })]);
     });
     await this.#startLocalNodes(place, server, signal);
-    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
-    if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
+    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(directory, machine, kubeconfig) : undefined;
+    if (merged) report({ kind: 'say', text: `  ✓ context ${contextName} merged into ${merged}` });
     const next = [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'];
     report({ kind: 'ready', what: 'The cluster is ready. Next:', next });
   }
