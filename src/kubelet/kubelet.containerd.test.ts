@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { configMaps, events, type Pod, type PodSpec, pods, secrets } from '../api/gen/core-v1.ts';
 import { sleep, systemClock } from '../base/clock.ts';
-import { containerdMissing, startContainerd, type TestContainerd } from '../testing/containerd.ts';
+import { startContainerd, type TestContainerd } from '../testing/containerd.ts';
 import { type ImageRegistry, registryHost, startImageRegistry } from '../testing/image-registry.ts';
+import { needs } from '../testing/needs.ts';
 import { busyboxImage, busyboxImageArchive } from '../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
@@ -22,9 +23,7 @@ const image = 'local.test/busybox:1';
 const shell = (script: string) => ({ name: 'main', image, command: ['sh', '-c', script] });
 /** Obeys SIGTERM at once, as a good program does. */
 const forever = (script = ':') => shell(`trap 'exit 0' TERM; ${script}; while true; do sleep 0.1; done`);
-const missing = process.env.CI === 'true' ? undefined : containerdMissing();
-
-describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
+describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
   const harness = kubeletHarness(systemClock);
   const { client } = harness;
   let containerd: TestContainerd;
@@ -569,7 +568,7 @@ spec:
   });
 });
 
-describe('a node that loses its parts', { skip: missing }, () => {
+describe('a node that loses its parts', needs('containers'), () => {
   it('keeps Pods running through the death of the kubelet and of containerd', async () => {
     const harness = kubeletHarness(systemClock);
     const containerd = await startContainerd();

@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -33,15 +32,6 @@ export interface TestContainerd {
   /** After `kill`. */
   restart(): Promise<void>;
   stop(): Promise<void>;
-}
-
-/** Why real containers cannot run here, or undefined when they can. */
-export function containerdMissing(): string | undefined {
-  if (process.platform !== 'linux') return 'needs Linux';
-  if (process.getuid?.() !== 0) return 'needs root';
-  const needed = ['/usr/bin/containerd', '/usr/bin/ctr', '/usr/sbin/runc', '/usr/lib/cni/bridge', '/bin/busybox'];
-  const missing = needed.filter((path) => !existsSync(path));
-  return missing.length > 0 ? `missing ${missing.join(', ')}` : undefined;
 }
 
 export async function startContainerd(): Promise<TestContainerd> {

@@ -5,10 +5,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { needs } from '../../src/testing/needs.ts';
 import { coracle, TestCluster } from './coracle.fixture.ts';
 
 const nobody = 65_534;
-const isRoot = process.getuid?.() === 0;
 
 describe('coracle tells its version', () => {
   it('by a verb and by the flags that programs have for it', () => {
@@ -116,10 +116,10 @@ describe('coracle refuses', () => {
     assert.match(coracle(['up', '--runtime', 'docker']).stderr, /Allowed choices are containerd, simulated/);
   });
 
-  describe('root', { skip: isRoot ? false : 'needs root, who alone may run containers' }, () => {
+  describe('root', needs('root'), () => {
     it('to start without what is not installed when nothing may be, and names it', () => {
       const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
-      for (const program of ['dirname', 'readlink']) symlinkSync(`/usr/bin/${program}`, join(path, program));
+      for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
       const folder = join(cluster.folder, 'bare');
       const { status, stderr } = coracle(['up', '--no-install', '--listen', cluster.listen, '--data-dir', folder], {
         env: { PATH: path },
@@ -143,7 +143,7 @@ describe('coracle refuses', () => {
     });
   });
 
-  describe('an ordinary user', { skip: isRoot ? false : 'needs root, to become somebody else' }, () => {
+  describe('an ordinary user', needs('root'), () => {
     let home: string;
     const asNobody = () => ({ uid: nobody, env: { HOME: home, XDG_DATA_HOME: '', XDG_CACHE_HOME: '' } });
     before(() => {

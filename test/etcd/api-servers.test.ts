@@ -21,7 +21,8 @@ import { createHttpTransport } from '../../src/client/http-transport.ts';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type ServerProcess, type Servers, startServers } from './servers.fixture.ts';
 import { until } from './until.ts';
 
@@ -32,7 +33,7 @@ interface ListOf<O> {
   readonly items: readonly O[];
 }
 
-describe('three API servers over one etcd', { skip: etcdMissing() }, () => {
+describe('three API servers over one etcd', needs('etcd'), () => {
   let etcd: Etcd;
   let servers: Servers;
   let clients: readonly [Client, Client, Client];

@@ -10,8 +10,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { CompactedError } from '../../src/storage/store.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type Servers, startServers } from './servers.fixture.ts';
 import { until } from './until.ts';
 
@@ -28,7 +29,7 @@ const encryption = {
   ],
 };
 
-describe('a server with a prefix of its own and encryption', { skip: etcdMissing() }, () => {
+describe('a server with a prefix of its own and encryption', needs('etcd'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-flags-'));
   let etcd: Etcd;
   let servers: Servers;
@@ -113,7 +114,7 @@ describe('a server with a prefix of its own and encryption', { skip: etcdMissing
   });
 });
 
-describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
+describe('resources with an etcd of their own', needs('etcd'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-overrides-'));
   let home: Etcd;
   let apart: Etcd;
@@ -204,7 +205,7 @@ describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
   });
 });
 
-describe('flags that cannot be', { skip: etcdMissing() }, () => {
+describe('flags that cannot be', needs('etcd'), () => {
   const cases = [
     { flag: '--etcd-servers=10.0.0.1:2379', problem: /is no URL of an etcd server/ },
     { flag: '--storage-media-type=application/cbor', problem: /--storage-media-type "application\/cbor" invalid/ },

@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { type Deployment, deployments, replicaSets } from '../../src/api/gen/apps-v1.ts';
 import { leases } from '../../src/api/gen/coordination-v1.ts';
 import type { Client } from '../../src/client/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type HostProcess, type Servers, startServers } from './servers.fixture.ts';
 import { until } from './until.ts';
 
@@ -15,7 +16,7 @@ const election = [
   '--leader-elect-retry-period=500ms',
 ];
 
-describe('components of several hosts', { skip: etcdMissing() }, () => {
+describe('components of several hosts', needs('etcd'), () => {
   let etcd: Etcd;
   let servers: Servers;
   let client: Client;

@@ -11,20 +11,14 @@ import { createCertificateAuthority, issueCertificate } from '../../src/pki/auth
 import { systemKeys } from '../../src/pki/keys.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { Compactor, type EtcdStore, type EtcdStoreOptions, openEtcdStore } from '../../src/storage/etcd/index.ts';
-import {
-  type EtcdOptions,
-  etcdMissing,
-  laterEtcd,
-  laterEtcdMissing,
-  startEtcd,
-} from '../../src/storage/etcd/process.fixture.ts';
+import { type EtcdOptions, laterEtcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { BackendError, CompactedError, type Entry } from '../../src/storage/store.ts';
 import { recordWatch, type WatchRecord } from '../../src/storage/watch-recorder.fixture.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { until } from './until.ts';
 
 const everything = { start: '/', end: '0' };
-const missing = etcdMissing();
 
 async function started(t: TestContext, options: EtcdOptions, store: Partial<EtcdStoreOptions<Buffer>> = {}) {
   const etcd = await startEtcd(options);
@@ -39,53 +33,55 @@ async function started(t: TestContext, options: EtcdOptions, store: Partial<Etcd
   return { etcd, store: opened, open };
 }
 
-describe('a store on three members', { skip: missing }, () => {
+describe('a store on three members', needs('etcd'), () => {
   const releases = [
-    { name: 'old ones', binary: 'etcd', skip: false },
-    { name: 'such as tell their progress', binary: laterEtcd, skip: laterEtcdMissing() },
-    { name: 'both kinds', binary: ['etcd', laterEtcd, laterEtcd], skip: laterEtcdMissing() },
+    { name: 'old ones', binary: 'etcd', parts: [] },
+    { name: 'such as tell their progress', binary: laterEtcd, parts: [laterEtcd] },
+    { name: 'both kinds', binary: ['etcd', laterEtcd, laterEtcd], parts: [laterEtcd] },
   ] as const;
-  for (const { name, binary, skip } of releases)
-    test(`each is killed and comes back under writes and watches, ${name}: no acknowledged write lost, no event missed or twice`, {
-      skip,
-    }, async (t) => {
-      const { etcd, store, open } = await started(t, { members: 3, binary });
-      const other = await open();
-      t.after(() => other.close());
-      const watch = recordWatch(store, { ...everything, afterRevision: 1 });
-      const acknowledged = new Map<string, number>();
-      const stopping = new AbortController();
-      const unclear = new Set<string>();
-      const write = async (writer: number) => {
-        // What others keep in the same etcd takes revisions too.
-        const ofStrangers = writer === 0;
-        for (let i = 0; !stopping.signal.aborted; i++) {
-          const key = ofStrangers ? `strangers/${i}` : `/${writer}/${i}`;
-          try {
-            const result = await other.put(key, Buffer.from(key), { expected: 0 });
-            if (result.ok && !ofStrangers) acknowledged.set(key, result.revision);
-          } catch (error) {
-            assert.ok(error instanceof BackendError, String(error));
-            unclear.add(key);
+  for (const { name, binary, parts } of releases)
+    test(
+      `each is killed and comes back under writes and watches, ${name}: no acknowledged write lost, no event missed or twice`,
+      needs(...parts),
+      async (t) => {
+        const { etcd, store, open } = await started(t, { members: 3, binary });
+        const other = await open();
+        t.after(() => other.close());
+        const watch = recordWatch(store, { ...everything, afterRevision: 1 });
+        const acknowledged = new Map<string, number>();
+        const stopping = new AbortController();
+        const unclear = new Set<string>();
+        const write = async (writer: number) => {
+          // What others keep in the same etcd takes revisions too.
+          const ofStrangers = writer === 0;
+          for (let i = 0; !stopping.signal.aborted; i++) {
+            const key = ofStrangers ? `strangers/${i}` : `/${writer}/${i}`;
+            try {
+              const result = await other.put(key, Buffer.from(key), { expected: 0 });
+              if (result.ok && !ofStrangers) acknowledged.set(key, result.revision);
+            } catch (error) {
+              assert.ok(error instanceof BackendError, String(error));
+              unclear.add(key);
+            }
           }
+        };
+        const work = [...[0, 1, 2, 3].map(write), readFromWatch(stopping.signal, { store, watch })];
+        for (const member of etcd.members) {
+          await untilMore(acknowledged, 30);
+          await member.signal('SIGKILL');
+          await untilMore(acknowledged, 30);
+          await member.start();
         }
-      };
-      const work = [...[0, 1, 2, 3].map(write), readFromWatch(stopping.signal, { store, watch })];
-      for (const member of etcd.members) {
-        await untilMore(acknowledged, 30);
-        await member.signal('SIGKILL');
-        await untilMore(acknowledged, 30);
-        await member.start();
-      }
-      stopping.abort();
-      await Promise.all(work);
-      await watch.untilProgress(await store.currentRevision());
-      const { entries } = await store.range(everything);
-      const kept = new Map(entries.map((entry) => [entry.key, entry.revision]));
-      for (const [key, written] of acknowledged) assert.equal(kept.get(key), written, `${key} was acknowledged`);
-      for (const key of kept.keys()) assert.ok(acknowledged.has(key) || unclear.has(key), `${key} was never written`);
-      assertComplete(watch, entries);
-    });
+        stopping.abort();
+        await Promise.all(work);
+        await watch.untilProgress(await store.currentRevision());
+        const { entries } = await store.range(everything);
+        const kept = new Map(entries.map((entry) => [entry.key, entry.revision]));
+        for (const [key, written] of acknowledged) assert.equal(kept.get(key), written, `${key} was acknowledged`);
+        for (const key of kept.keys()) assert.ok(acknowledged.has(key) || unclear.has(key), `${key} was never written`);
+        assertComplete(watch, entries);
+      },
+    );
 
   test('a frozen member is left for another, and its watches go on there', async (t) => {
     const { etcd, store } = await started(
@@ -117,7 +113,7 @@ describe('a store on three members', { skip: missing }, () => {
   });
 });
 
-describe('what etcd refuses', { skip: missing }, () => {
+describe('what etcd refuses', needs('etcd'), () => {
   test('a request that is too large, in its own words', async (t) => {
     const { store } = await started(t, { flags: ['--max-request-bytes', '10000'] });
     await assert.rejects(store.put('/a', Buffer.alloc(20_000)), { message: 'etcdserver: request is too large' });
@@ -162,7 +158,7 @@ describe('what etcd refuses', { skip: missing }, () => {
   });
 });
 
-describe('compaction of etcd', { skip: missing }, () => {
+describe('compaction of etcd', needs('etcd'), () => {
   test('several servers take turns: what is older than an interval is forgotten once', async (t) => {
     const { store, open } = await started(t, {});
     const other = await open();

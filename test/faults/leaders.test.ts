@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type HostProcess, hostProcess } from '../etcd/servers.fixture.ts';
 import { until } from '../etcd/until.ts';
-import { partsMissing } from './missing.ts';
-import { Field, serverPort, within } from './rig.ts';
+import { Field, fieldParts, serverPort, within } from './rig.ts';
 
 const serverAddress = '10.99.0.1';
 const leaseSeconds = 15;
@@ -31,7 +31,7 @@ interface Heard {
   readonly what: string;
 }
 
-describe('two controller managers', { skip: partsMissing('kubectl') }, () => {
+describe('two controller managers', needs(...fieldParts, 'kubectl'), () => {
   let field: Field;
   let candidates: readonly Candidate[];
   let auditLog: string;

@@ -13,6 +13,7 @@ import {
   startAggregatedServer,
 } from '../../src/apiserver/aggregation/aggregated-server.fixture.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { startCluster, when } from '../conformance/cluster.ts';
 
 const releases = kubectlReleases();
@@ -74,9 +75,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('kubectl on an aggregated API', {
-  skip: releases.length === 0 && process.env.CI !== 'true' ? 'kubectl is not installed' : false,
-}, () => {
+describe('kubectl on an aggregated API', needs('kubectl'), () => {
   for (const { release, path } of [releases[0], releases.at(-1)].filter((one) => one !== undefined)) {
     describe(`kubectl ${release}`, () => {
       const run = async (...args: string[]) => (await kubectl(path, args)).stdout;

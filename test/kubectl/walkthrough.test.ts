@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { containerdMissing } from '../../src/testing/containerd.ts';
 import { type Kubectl, testedReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
@@ -24,8 +24,6 @@ const carried = releases.find((kubectl) => !needsLibraries(kubectl)) ?? releases
 /** The libraries that a program asks for, its loader among them. */
 const librariesOf = (program: string) =>
   [...execFileSync('ldd', [program], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!);
-const missing = containerdMissing();
-if (missing && process.env.CI) throw new Error(`the walk-through cannot run here: ${missing}`);
 
 const folder = mkdtempSync(join(tmpdir(), 'coracle-walk-'));
 const dataDir = join(folder, 'data');
@@ -72,7 +70,7 @@ async function eventually<T>(ask: () => T, right: (answer: T) => boolean, what: 
   throw new Error(`${what} did not come true; last: ${String(last)}`);
 }
 
-describe('a first day with a real cluster', { skip: missing ?? false }, () => {
+describe('a first day with a real cluster', needs('containers', 'kubectl'), () => {
   before(() => {
     network = testNetwork();
     machine = network.host(['192.168.77.1/24']);

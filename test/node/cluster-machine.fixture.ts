@@ -4,18 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { containerdMissing } from '../../src/testing/containerd.ts';
 import type { TestHost } from '../../src/testing/network.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
-
-/** Why tests with real containers are left out here; in CI that is a failure. */
-export function skipReason(): string | false {
-  const missing = containerdMissing();
-  if (missing && process.env.CI) throw new Error(`real containers cannot run here: ${missing}`);
-  return missing ?? false;
-}
 
 export interface ClusterMachineOptions {
   /** Data directory of `coracle` on this machine. */

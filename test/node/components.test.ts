@@ -16,13 +16,14 @@ import { clusterPki, keyFolder } from '../../src/cluster/cluster-pki.ts';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { containerdSocket } from '../../src/cluster/node/private-containerd.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually, root, skipReason } from './cluster-machine.fixture.ts';
+import { ClusterMachine, eventually, root } from './cluster-machine.fixture.ts';
 
 const address = '192.168.79.1';
 const server = 'https://127.0.0.1:6443';
 
-describe('five components in processes of their own', { skip: skipReason() }, () => {
+describe('five components in processes of their own', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-components-'));
   const directory = layOut(join(folder, 'data'));
   const pki = (name: string) => join(directory.pki, name);

@@ -27,15 +27,14 @@ import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts';
 import { type PresentedPlugin, presentPlugin } from '../../src/kubelet/plugins/plugin.fixture.ts';
 import { connectRuntime } from '../../src/kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../src/kubelet/runtime/runtime.ts';
-import { containerdMissing, startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
+import { startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
 const nodeName = 'csi-node';
 const image = 'local.test/busybox:1';
 const driverName = 'hostpath.csi.k8s.io';
-const missing = process.env.CI === 'true' ? undefined : containerdMissing();
-
-describe('CSI volumes on containerd', { skip: missing }, () => {
+describe('CSI volumes on containerd', needs('containers'), () => {
   const harness = kubeletHarness(systemClock);
   const { client } = harness;
   const controller = harness.context();

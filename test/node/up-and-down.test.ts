@@ -10,10 +10,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { mountsBelow } from '../../src/cluster/node/node-teardown.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, skipReason } from './cluster-machine.fixture.ts';
+import { ClusterMachine } from './cluster-machine.fixture.ts';
 
-describe('a cluster of real containers leaves nothing behind', { skip: skipReason() }, () => {
+describe('a cluster of real containers leaves nothing behind', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-down-'));
   const directory = layOut(join(folder, 'data'));
   const cgroup = directory.state.replace('/run/', '');

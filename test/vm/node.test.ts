@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
-import { guestMissing } from './guest.ts';
+import { needs } from '../../src/testing/needs.ts';
+import { guestParts } from './guest.ts';
 import { container, forever, GuestNode, until } from './node.ts';
-
-const missing = guestMissing();
-if (missing && process.env.CI) throw new Error(`no guest can run here: ${missing}`);
 
 const settings = {
   podPidsLimit: 200,
@@ -23,7 +21,7 @@ const settings = {
 const mebi = 1024 ** 2;
 const critical = 'system-node-critical';
 
-describe('a node with systemd and cgroup v2', { skip: missing ?? false, timeout: 900_000 }, () => {
+describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout: 900_000 }, () => {
   let node: GuestNode;
   before(async () => {
     node = await GuestNode.start(settings, {

@@ -28,6 +28,7 @@ import { systemKeys } from '../../pki/keys.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { memoryStore } from '../../storage/memory/memory-store.ts';
 import { kubectlReleases } from '../../testing/kubectl.ts';
+import { needs } from '../../testing/needs.ts';
 import { parseResourcePage, usageBetween } from './samples.ts';
 
 const page = (cpu: number, atMs: number) => `# HELP node_cpu_usage_seconds_total ...
@@ -177,7 +178,7 @@ describe('a cluster that tells what is used', () => {
     );
   });
 
-  test('kubectl top shows it', { skip: kubectl ? false : 'no kubectl is installed' }, async () => {
+  test('kubectl top shows it', needs('kubectl'), async () => {
     const top = async (...args: string[]) =>
       (await promisify(execFile)(kubectl!.path, ['--kubeconfig', kubeconfig, 'top', ...args])).stdout;
     assert.match(await top('nodes'), /^NAME +CPU\(cores\) +CPU(?:\(|%)[^\n]*\na +\d+m +\d+% +\d+Mi +\d+%/);

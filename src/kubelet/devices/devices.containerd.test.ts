@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Pod, pods } from '../../api/gen/core-v1.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
-import { containerdMissing, startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { needs } from '../../testing/needs.ts';
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
 import { grpcMethod } from '../grpc/codec.ts';
@@ -21,9 +22,7 @@ import { device, type ScriptedPlugin, scriptedPlugin } from './device-plugin.fix
 const node = 'with-devices';
 const image = 'local.test/busybox:1';
 const fast = 'example.com/fast';
-const missing = process.env.CI === 'true' ? undefined : containerdMissing();
-
-describe('devices on containerd', { skip: missing }, () => {
+describe('devices on containerd', needs('containers'), () => {
   const { client, clock, context, log, random } = kubeletHarness(systemClock);
   let containerd: TestContainerd;
   let runtime: ContainerRuntime;

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { events, pods } from '../../api/gen/core-v1.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
-import { containerdMissing, startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { needs } from '../../testing/needs.ts';
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
 import { linuxHost } from '../host/linux-host.ts';
@@ -23,9 +24,7 @@ const shell = (script: string) => ({
   image,
   command: ['sh', '-c', `trap 'exit 0' TERM; ${script}; while true; do sleep 0.1; done`],
 });
-const missing = process.env.CI === 'true' ? undefined : containerdMissing();
-
-describe('a node that runs short, on containerd', { skip: missing }, () => {
+describe('a node that runs short, on containerd', needs('containers'), () => {
   const { client, clock, context, log, random } = kubeletHarness(systemClock);
   let containerd: TestContainerd;
   let runtime: ContainerRuntime;

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Clock, sleep } from '../../base/clock.ts';
+import type { Needs } from '../../testing/needs.ts';
 import {
   type ContainerConfig,
   type ContainerRuntime,
@@ -26,9 +27,9 @@ export interface RuntimeUnderTest {
 export function runtimeContract(
   name: string,
   start: () => Promise<RuntimeUnderTest>,
-  options: { readonly skip?: string | undefined } = {},
+  options: Partial<Needs> = {},
 ): void {
-  describe(`container runtime contract: ${name}`, { skip: options.skip }, () => {
+  describe(`container runtime contract: ${name}`, options, () => {
     let test: RuntimeUnderTest;
     let runtime: ContainerRuntime;
     before(async () => {
