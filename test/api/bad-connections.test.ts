@@ -8,6 +8,7 @@ import { connect as connectTcp } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { configMaps } from '../../src/api/gen/core-v1.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type OpenCluster, openCluster } from './cluster.ts';
 import { json, mergePatch, openHttp2, openSocket, openWires, readAll, statusOf, type Wire } from './wire.ts';
 
@@ -63,11 +64,7 @@ const present = async () =>
   );
 beforeEach(async () => {
   // A controller makes one of them a moment after the start.
-  for (let turn = 0; turn < 200 && !names.includes('kube-root-ca.crt'); turn++) {
-    names = await present();
-    await new Promise((done) => setTimeout(done, 5));
-  }
-  names = await present();
+  names = await eventually(present, (all) => all.includes('kube-root-ca.crt'));
 });
 afterEach(othersAreServed);
 
@@ -85,14 +82,6 @@ const halfBody = `${head(['content-type: application/json', 'content-length: 100
 async function watchers(): Promise<number> {
   const { text } = await wires[1]!.ask({ path: '/metrics' });
   return Number(/apiserver_registered_watchers\{[^}]*kind="ConfigMap"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
-}
-
-async function eventually(right: () => Promise<boolean>, what: string): Promise<void> {
-  const started = performance.now();
-  while (!(await right())) {
-    assert.ok(performance.now() - started < 10_000, `${what} did not come true`);
-    await new Promise((done) => setTimeout(done, 10));
-  }
 }
 
 describe('bodies that do not come as they should', () => {
@@ -234,10 +223,10 @@ describe('clients that vanish', () => {
     await Promise.all(sockets.map((socket) => new Promise((done) => socket.once('data', done))));
     assert.equal(await watchers(), before + 250);
     for (const stream of streams.slice(0, 100)) stream.close(constants.NGHTTP2_CANCEL);
-    await eventually(async () => (await watchers()) === before + 150, 'the end of cancelled watches');
+    await eventually(watchers, (open) => open === before + 150);
     session.destroy();
     for (const socket of sockets) socket.destroy();
-    await eventually(async () => (await watchers()) === before, 'the end of all watches');
+    await eventually(watchers, (open) => open === before);
   });
 
   test('a watcher who reads nothing holds up nobody', async () => {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
+import { eventually } from '../../src/testing/eventually.ts';
 import { isAlive, TestCluster } from './coracle.fixture.ts';
 
 describe('a cluster with a simulated node', () => {
@@ -57,9 +58,7 @@ describe('a cluster with a simulated node', () => {
   it('starts a node process again that was killed', async () => {
     const before = cluster.pid('node');
     await cluster.crash('node');
-    const deadline = Date.now() + 20_000;
-    while (cluster.pid('node') === before && Date.now() < deadline) await new Promise((done) => setTimeout(done, 50));
-    assert.notEqual(cluster.pid('node'), before);
+    await eventually(() => cluster.pid('node') !== before);
     cluster.kubectl('wait', '--for=condition=Ready', 'node/first', '--timeout=20s');
   });
 
