@@ -7,20 +7,21 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { configMaps, pods, secrets } from '../api/gen/core-v1.ts';
 import { systemClock } from '../base/clock.ts';
-import { containerdMissing, startContainerd } from '../testing/containerd.ts';
+import { startContainerd } from '../testing/containerd.ts';
+import { eventually } from '../testing/eventually.ts';
 import { type ImageRegistry, registryHost, startImageRegistry } from '../testing/image-registry.ts';
+import { needs } from '../testing/needs.ts';
 import { busyboxImage, busyboxImageArchive } from '../testing/oci-image.ts';
 import { defaultConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
 import { getPod, kubeletHarness, testPod } from './kubelet.fixture.ts';
 import { startKubelet } from './kubelet.ts';
-import { forever, image, RealKubelet, shell, until } from './real-kubelet.fixture.ts';
+import { forever, image, RealKubelet, shell } from './real-kubelet.fixture.ts';
 import { connectRuntime } from './runtime/cri/cri-runtime.ts';
 
 const node = 'real-node';
-const missing = process.env.CI === 'true' ? undefined : containerdMissing();
 
-describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
+describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
   const real = new RealKubelet(node);
   const { client, harness } = real;
   const create: RealKubelet['create'] = (...pod) => real.create(...pod);
@@ -168,13 +169,11 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     const condition = async (type: string) =>
       (await pod('resized'))?.status?.conditions?.find((one) => one.type === type);
     const runsWith = async (cpu: string, memory: string) =>
-      until(
-        async () => {
-          const { limits } = (await status('resized'))?.resources ?? {};
-          return limits?.cpu === cpu && limits.memory === memory && !(await condition('PodResizeInProgress'));
-        },
-        async () => JSON.stringify([await pod('resized'), harness.lines.slice(-5)]),
-      );
+      eventually(async () => {
+        const { limits } = (await status('resized'))?.resources ?? {};
+        assert.deepEqual([limits?.cpu, limits?.memory], [cpu, memory], harness.lines.slice(-5).join('\n'));
+        assert.equal(await condition('PodResizeInProgress'), undefined);
+      });
     await create('resized', { containers: [asking('100m', '64Mi')] }, { generation: 1 });
     await phase('resized', 'Running');
     const id = real.kubelet.runningContainer('default', 'resized', 'main')!;
@@ -202,9 +201,9 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     if (isV1) assert.deepEqual(limitsOf(), { memory: [128 * mebibyte, 128 * mebibyte], quota: [20_000, 20_000] });
     await exec('resized', 'while [ $(stat -c %s /dev/shm/x) -lt 24000000 ]; do sleep 0.1; done');
     await resize('100m', '8Mi');
-    await until(
-      async () => (await condition('PodResizeInProgress'))?.reason === 'Error',
-      async () => JSON.stringify(await pod('resized')),
+    await eventually(
+      () => condition('PodResizeInProgress'),
+      (resize) => resize?.reason === 'Error',
     );
     assert.match(
       (await condition('PodResizeInProgress'))?.message ?? '',
@@ -247,7 +246,7 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
       containers: [forever('for i in 1 2 3; do echo line $i; done; sleep 0.2; echo error >&2; sleep 0.5; echo late')],
     });
     await phase('talks', 'Running');
-    await until(async () => (await log('talks')).includes('late'));
+    await eventually(async () => (await log('talks')).includes('late'));
     assert.equal(await log('talks'), 'line 1\nline 2\nline 3\nerror\nlate\n');
     assert.equal(await log('talks', { tailLines: 2 }), 'error\nlate\n');
     assert.equal(await log('talks', { limitBytes: 9 }), 'line 1\nli');
@@ -281,7 +280,7 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
       metadata: { name: 'changing', namespace: 'default' },
       data: { a: 'new', more: 'y' },
     });
-    await until(async () => (await exec('watcher', 'cat /config/a')) === 'new');
+    await eventually(async () => (await exec('watcher', 'cat /config/a')) === 'new');
     assert.equal(await exec('watcher', 'ls /config'), 'a\nmore\n');
     await remove('watcher');
   });
@@ -300,10 +299,10 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
       (await pod('probed'))?.status?.conditions?.some(
         ({ type, status: value }) => type === 'Ready' && value === 'True',
       ) ?? false;
-    await until(isReady);
+    await eventually(isReady);
     await exec('probed', 'rm /alive');
-    await until(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
-    await until(isReady);
+    await eventually(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
+    await eventually(isReady);
     const messages = await real.told('probed');
     assert.ok(
       messages.includes("Liveness probe failed: cat: can't open '/alive': No such file or directory\n"),
@@ -368,13 +367,13 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     });
     const seen = () => (existsSync(join(file, 'seen')) ? readFileSync(join(file, 'seen'), 'utf8').split('\n') : []);
     const count = (name: string) => seen().filter((line) => line === name).length;
-    await until(
-      async () => count('all') === 2 && count('main') === 2 && (await pod('ruled'))?.status?.phase === 'Running',
-      async () => JSON.stringify([seen(), (await pod('ruled'))?.status]),
-    );
+    await eventually(async () => {
+      assert.deepEqual([count('all'), count('main')], [2, 2], seen().join());
+      assert.equal((await pod('ruled'))?.status?.phase, 'Running');
+    });
     assert.equal(count('setup'), 2);
     assert.ok(count('one') >= 2);
-    await until(async () => (await status('ruled', 'main'))?.restartCount === 1);
+    await eventually(async () => (await status('ruled', 'main'))?.restartCount === 1);
     assert.equal((await status('ruled', 'setup'))?.lastState?.terminated?.reason, 'RestartingAllContainers');
     await remove('ruled', 1);
   });
@@ -393,7 +392,7 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     });
     const container = { name: 'main', image: `${registryHost}/team/app:1`, imagePullPolicy: 'Always' as const };
     await create('stranger', { containers: [container] });
-    await until(async () => (await status('stranger'))?.state?.waiting?.reason === 'ErrImagePull');
+    await eventually(async () => (await status('stranger'))?.state?.waiting?.reason === 'ErrImagePull');
     await create('member', { containers: [container], imagePullSecrets: [{ name: 'pull' }] });
     await phase('member', 'Running');
     assert.ok(
@@ -404,9 +403,9 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     // The image is here now, but only for those who could have pulled it.
     const present = { ...container, imagePullPolicy: 'IfNotPresent' as const };
     await create('intruder', { containers: [present] });
-    await until(async () => (await status('intruder'))?.state?.waiting?.reason === 'ErrImagePull');
+    await eventually(async () => (await status('intruder'))?.state?.waiting?.reason === 'ErrImagePull');
     await create('lurker', { containers: [{ ...container, imagePullPolicy: 'Never' }] });
-    await until(async () => (await status('lurker'))?.state?.waiting?.reason === 'ErrImageNeverPull');
+    await eventually(async () => (await status('lurker'))?.state?.waiting?.reason === 'ErrImageNeverPull');
     await create('colleague', { containers: [present], imagePullSecrets: [{ name: 'pull' }] });
     await phase('colleague', 'Running');
     assert.ok(
@@ -443,7 +442,7 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
       await exec('secure', 'grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/self/status'),
       /CapBnd:\s+0000000000000400\nNoNewPrivs:\s+1\nSeccomp:\s+2/,
     );
-    await until(async () => (await status('root'))?.state?.waiting?.reason === 'CreateContainerConfigError');
+    await eventually(async () => (await status('root'))?.state?.waiting?.reason === 'CreateContainerConfigError');
     assert.match(
       (await status('root'))?.state?.waiting?.message ?? '',
       /^container has runAsNonRoot and image will run as root/,
@@ -482,7 +481,7 @@ describe('the kubelet on containerd', { skip: missing, concurrency: 4 }, () => {
     assert.equal(podIP, hostIP);
     assert.match(await exec('host', 'head -1 /etc/hosts'), /managed hosts file \(host network\)/);
     const address = (await pod('ported'))!.status!.podIP!;
-    await until(
+    await eventually(
       async () =>
         (await fetch(`http://${address}/`).then(
           (answer) => answer.text(),
@@ -512,20 +511,20 @@ spec:
     assert.equal(mirror?.metadata.ownerReferences?.[0]?.kind, 'Node');
     const id = (await status(name))?.containerID;
     await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 });
-    await until(
+    await eventually(
       async () => (await pod(name))?.metadata.uid !== mirror?.metadata.uid && (await status(name))?.containerID === id,
     );
     await writeFile(path, manifest('echo two'));
-    await until(
-      async () => (await status(name))?.containerID !== id && (await log(name).catch(() => '')) === 'two\n',
-      async () => JSON.stringify(await pod(name)),
-    );
+    await eventually(async () => {
+      assert.notEqual((await status(name))?.containerID, id);
+      assert.equal(await log(name), 'two\n');
+    });
     await rm(path);
-    await until(async () => (await pod(name)) === undefined);
+    await eventually(async () => (await pod(name)) === undefined);
   });
 });
 
-describe('a node that loses its parts', { skip: missing }, () => {
+describe('a node that loses its parts', needs('containers'), () => {
   it('keeps Pods running through the death of the kubelet and of containerd', async () => {
     const harness = kubeletHarness(systemClock);
     const containerd = await startContainerd();
@@ -549,7 +548,7 @@ describe('a node that loses its parts', { skip: missing }, () => {
         stop.abort(new Error('killed'));
         await kubelet.done;
       };
-      await until(async () => kubelet.isReady);
+      await eventually(async () => kubelet.isReady);
       return kubelet;
     };
     const state = async () => (await getPod(harness.client, 'web'))?.status?.containerStatuses?.[0];
@@ -557,7 +556,7 @@ describe('a node that loses its parts', { skip: missing }, () => {
       await containerd.importImage(busyboxImageArchive(image));
       await launch();
       await harness.client.create(pods, testPod('web', node, { containers: [forever(': survives the kubelet')] }));
-      await until(async () => (await state())?.ready === true);
+      await eventually(async () => (await state())?.ready === true);
       const first = await state();
       await kill();
       await containerd.kill();
@@ -567,18 +566,20 @@ describe('a node that loses its parts', { skip: missing }, () => {
       const kubelet = await launch();
       // Once a Pod that came later runs, the kubelet has seen the other one too.
       await harness.client.create(pods, testPod('later', node, { containers: [forever()] }));
-      await until(async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true);
+      await eventually(
+        async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true,
+      );
       assert.equal((await state())?.containerID, first?.containerID);
       assert.equal((await state())?.restartCount, 0);
       await containerd.kill();
-      await until(async () => !kubelet.isReady);
+      await eventually(async () => !kubelet.isReady);
       await containerd.restart();
       for (const name of ['web', 'later']) {
         await harness.client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 5 });
-        await until(async () => (await getPod(harness.client, name)) === undefined);
+        await eventually(async () => (await getPod(harness.client, name)) === undefined);
       }
       // The object goes first, what is left of its containers then.
-      await until(async () => (await runtime.listContainers()).length === 0);
+      await eventually(async () => (await runtime.listContainers()).length === 0);
     } finally {
       // First of all: a kubelet that goes on without its runtime keeps the whole test file from ending.
       await kill();

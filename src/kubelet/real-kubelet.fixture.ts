@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { events, type Pod, type PodSpec, pods } from '../api/gen/core-v1.ts';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { startContainerd, type TestContainerd } from '../testing/containerd.ts';
+import { eventually } from '../testing/eventually.ts';
 import { busyboxImageArchive } from '../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
@@ -68,7 +69,7 @@ export class RealKubelet {
       await containerd.stop();
       throw error;
     }
-    await until(async () => this.kubelet.isReady);
+    await eventually(() => this.kubelet.isReady);
   }
 
   async #startOn(containerd: TestContainerd): Promise<Started> {
@@ -112,18 +113,18 @@ export class RealKubelet {
   }
 
   async phase(name: string, wanted: string): Promise<void> {
-    await until(
-      async () => (await this.pod(name))?.status?.phase === wanted,
-      async () => JSON.stringify((await this.pod(name))?.status),
+    await eventually(
+      async () => (await this.pod(name))?.status,
+      (seen) => seen?.phase === wanted,
     );
   }
 
   /** Resolves when the Pod has gone. */
   async remove(name: string, gracePeriodSeconds?: number): Promise<void> {
     await this.client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds });
-    await until(
-      async () => (await this.pod(name)) === undefined,
-      async () => JSON.stringify(await this.pod(name)),
+    await eventually(
+      () => this.pod(name),
+      (left) => left === undefined,
     );
   }
 
@@ -152,12 +153,4 @@ export class RealKubelet {
       .filter((event) => event.involvedObject.name === name)
       .map(({ message }) => message ?? '');
   }
-}
-
-export async function until(condition: () => Promise<boolean>, state?: () => Promise<string>): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (await condition()) return;
-    await sleep(systemClock, 50);
-  }
-  assert.fail(`the condition did not come true within 30 seconds${state ? `: ${await state()}` : ''}`);
 }

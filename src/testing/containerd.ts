@@ -1,10 +1,9 @@
 /**
- * A private containerd for one test: its own root, state, socket, CNI network and bridge in a temporary folder, with Coracle's
+ * A private containerd for one test, the first on the PATH: its own root, state, socket, CNI network and bridge in a temporary folder, with Coracle's
  * pause image in it. `stop()` ends it and what it started, and removes everything again.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -33,19 +32,6 @@ export interface TestContainerd {
   /** After `kill`. */
   restart(): Promise<void>;
   stop(): Promise<void>;
-}
-
-/** Why real containers cannot run here, or undefined when they can. */
-export function containerdMissing(): string | undefined {
-  if (process.platform !== 'linux') return 'needs Linux';
-  if (process.getuid?.() !== 0) return 'needs root';
-  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin'];
-  const programs = ['containerd', 'ctr', 'runc'].filter(
-    (program) => !folders.some((folder) => existsSync(join(folder, program))),
-  );
-  const files = ['/usr/lib/cni/bridge', '/bin/busybox'].filter((path) => !existsSync(path));
-  const missing = [...programs, ...files];
-  return missing.length > 0 ? `missing ${missing.join(', ')}` : undefined;
 }
 
 export async function startContainerd(): Promise<TestContainerd> {
