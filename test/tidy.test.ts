@@ -118,6 +118,19 @@ test('tests are neither switched off nor run alone', () => {
   assert.deepEqual(offences, []);
 });
 
+test('what a machine may lack is asked for in one place, which fails in CI', () => {
+  const own = ['src/testing/needs.ts', 'src/testing/needs.test.ts', 'src/testing/kubectl.ts', 'test/tidy.test.ts'];
+  const tests = ['src', 'test', 'examples'].flatMap(sourceFiles).filter(({ path }) => !own.includes(path));
+  const leavesOut = /\bskip *:|[{,] *skip *[,}]|\b(it|test|describe|t|context)\.skip\(|process\.env\.CI\b/;
+  const offences = tests.flatMap((file) => [
+    ...(leavesOut.test(codeOf(file.text)) ? [`${file.path}: needs() of src/testing/needs.ts leaves tests out`] : []),
+    ...(importsOf(file).some(({ target }) => target === 'src/testing/kubectl.ts') && !/\bneeds\(/.test(file.text)
+      ? [`${file.path}: tests with kubectl need it, or none would run where there is none`]
+      : []),
+  ]);
+  assert.deepEqual(offences, []);
+});
+
 test('every file is used', () => {
   const reached = new Set<string>();
   const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);

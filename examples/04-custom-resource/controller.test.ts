@@ -10,14 +10,13 @@ import { configMaps } from 'coracle/api/core-v1';
 import { componentContext, silentLog, systemClock, systemRandom } from 'coracle/reconcile';
 import { startControlPlane } from 'coracle/testing';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { when, whenAll, whenGone } from '../../test/conformance/cluster.ts';
 import { fleets, runFleetController } from './controller.ts';
 
 const newest = kubectlReleases().at(-1);
 
-test('a fleet has the boats that it asks for', {
-  skip: !newest && process.env.CI !== 'true' && 'no kubectl',
-}, async () => {
+test('a fleet has the boats that it asks for', needs('kubectl'), async () => {
   await using cluster = await startControlPlane();
   const { client } = cluster;
   const folder = mkdtempSync(join(tmpdir(), 'coracle-fleet-'));
