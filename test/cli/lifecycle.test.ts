@@ -205,7 +205,9 @@ describe('kubeconfig files', () => {
       ['other', 'coracle'],
     );
     assert.equal(merged['current-context'], 'coracle');
-    cluster.coracle('down');
+    const down = cluster.coracle('down', '--purge');
+    assert.ok(down.stdout.startsWith(`Took context coracle out of ${own}.\n`), down.stdout + down.stderr);
+    assert.deepEqual(parse(readFileSync(own, 'utf8')).contexts, [other]);
     const { status, stderr } = cluster.up('--kubeconfig', own);
     assert.equal(status, 1);
     assert.match(stderr, /holds another cluster's context \(other\) and will not be overwritten/);

@@ -15,6 +15,7 @@ import { hostPort } from '../../base/host-port.ts';
 import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
+import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
 import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { CommandError } from '../command-error.ts';
 
@@ -81,6 +82,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
       },
       answer,
     );
+  if (secure) refusePlainHttp(secure);
   const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
