@@ -4,8 +4,9 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { type GrpcServer, grpcServer } from '../../base/grpc/index.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { grpcMethod } from '../grpc/codec.ts';
 import { connectSocket } from '../grpc/socket-connection.ts';
 import { handleTable } from '../grpc/table-handlers.ts';
@@ -66,7 +67,7 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
   const kubelet = join(folder, 'kubelet.sock');
   let listening: Promise<void> | undefined;
   const start = async () => {
-    while (!existsSync(kubelet)) await sleep(systemClock, 20);
+    await eventually(() => existsSync(kubelet));
     await server.listen(`unix://${join(folder, endpoint)}`);
   };
   const listen = () => {
