@@ -4,7 +4,8 @@
  * is bound from the start, so that this is the kubelet's time and not the scheduler's.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { containerdMissing, startContainerd } from '../src/testing/containerd.ts';
+import { startContainerd } from '../src/testing/containerd.ts';
+import { missingParts } from '../src/testing/needs.ts';
 import { busyboxImageArchive } from '../src/testing/oci-image.ts';
 import { Child } from './parts/child.ts';
 import { type Figure, median, print, rounded, say, spread } from './parts/figure.ts';
@@ -26,7 +27,7 @@ const base: Figure = {
   better: 'lower',
 };
 
-const missing = containerdMissing();
+const missing = missingParts('containers');
 if (missing) print({ ...base, note: `not measured: ${missing}` });
 else await measure();
 process.exit();

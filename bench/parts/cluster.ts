@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { layOut } from '../../src/cluster/data-directory.ts';
-import { containerdMissing } from '../../src/testing/containerd.ts';
+import { missingParts } from '../../src/testing/needs.ts';
 import { testNetwork } from '../../src/testing/network.ts';
 
 export interface StartedCluster {
@@ -23,7 +23,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 /** Or why there is none. */
 export async function startCluster(folder: string): Promise<StartedCluster | string> {
-  const missing = containerdMissing();
+  const missing = missingParts('containers');
   if (missing) return missing;
   if (!existsSync(join(root, 'src/cli/main.ts'))) return 'there is no `coracle up` yet';
   const directory = layOut(join(folder, 'data'));

@@ -1,11 +1,6 @@
-/**
- * What a real node needs from the machine: programs from Debian's or Ubuntu's packages, and root. Says what is missing, installs
- * it when allowed, and otherwise names the command to type.
- */
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+/** What a real node needs from the machine: programs from Debian's or Ubuntu's packages. Says what is missing; `step.ts` installs it. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandError } from './command-error.ts';
 
 interface Requirement {
   readonly program: string;
@@ -60,54 +55,12 @@ export function cniPluginFolder(): string {
   return existsSync('/usr/lib/cni/bridge') ? '/usr/lib/cni' : '/opt/cni/bin';
 }
 
-export interface MissingRequirement {
-  readonly package: string;
-  readonly purpose: string;
-}
+export type MissingRequirement = Pick<Requirement, 'program' | 'package' | 'purpose'>;
 
 /** With a runtime of the user's own, containerd and runc are not asked for. */
 export function missingRequirements(machine: Machine, ownRuntime: boolean): MissingRequirement[] {
   return requirements
     .filter((requirement) => !ownRuntime || !['containerd', 'runc'].includes(requirement.program))
     .filter((requirement) => findProgram(machine, requirement.program, requirement.places) === undefined)
-    .map(({ package: name, purpose }) => ({ package: name, purpose }));
-}
-
-/** Installs with apt, saying what it does. Throws a `CommandError` with the command to type when that is not possible. */
-export function installRequirements(
-  machine: Machine,
-  missing: readonly MissingRequirement[],
-  say: (line: string) => void,
-): void {
-  if (missing.length === 0) return;
-  const names = missing.map((requirement) => requirement.package);
-  const byHand = `apt-get install ${names.join(' ')}`;
-  if (!machine.isRoot)
-    throw new CommandError(
-      `missing on this machine: ${names.join(', ')}.`,
-      `Install them as root (${byHand}), or use --runtime simulated.`,
-    );
-  if (!findProgram(machine, 'apt-get', ['/usr/bin']))
-    throw new CommandError(
-      `missing on this machine: ${names.join(', ')}, and there is no apt-get to install them with.`,
-      'Install them with your package manager, or use --runtime simulated.',
-    );
-  for (const requirement of missing) say(`installing ${requirement.package}: ${requirement.purpose}`);
-  const environment = {
-    ...Object.fromEntries(machine.path.length ? [['PATH', machine.path.join(':')]] : []),
-    DEBIAN_FRONTEND: 'noninteractive',
-  };
-  const apt = (...words: string[]) => spawnSync('apt-get', ['-qq', ...words], { env: environment, encoding: 'utf8' });
-  const updated = apt('update');
-  const result = apt('install', '-y', '--no-install-recommends', ...names);
-  if (result.status === 0) return;
-  const before = updated.status === 0 ? '' : ` (apt-get update had failed before: ${lastWords(updated)})`;
-  throw new CommandError(
-    `apt-get could not install ${names.join(', ')}: ${lastWords(result)}${before}`,
-    `Try it by hand (${byHand}), or use --runtime simulated.`,
-  );
-}
-
-function lastWords({ stderr, error }: SpawnSyncReturns<string>): string {
-  return (stderr || error?.message || '').trim().split('\n').pop() ?? '';
+    .map(({ program, package: name, purpose }) => ({ program, package: name, purpose }));
 }

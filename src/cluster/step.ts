@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { CommandError } from './command-error.ts';
 import type { ThisMachine } from './machine.ts';
 import type { Report } from './progress.ts';
-import { installRequirements, missingRequirements } from './requirements.ts';
+import { findProgram, missingRequirements } from './requirements.ts';
 
 export interface StepOptions {
   readonly clock: Clock;
@@ -23,19 +23,46 @@ export async function runStep<T>(
   return result;
 }
 
+export interface InstallOptions {
+  readonly ownRuntime: boolean;
+  readonly mayInstall: boolean;
+  /** Ends downloads; what is being set up is finished. */
+  readonly signal: AbortSignal;
+}
+
 /** Installs what a node with containers needs; throws a `CommandError` where that is not wanted or not possible. */
 export async function installMissing(
   { machine, ...telling }: StepOptions & { readonly machine: ThisMachine },
-  { ownRuntime, mayInstall }: { readonly ownRuntime: boolean; readonly mayInstall: boolean },
+  { ownRuntime, mayInstall, signal }: InstallOptions,
 ): Promise<void> {
   const missing = missingRequirements(machine, ownRuntime);
   if (missing.length === 0) return;
-  const names = missing.map((one) => one.package);
+  const names = missing.map((one) => one.package).join(' ');
+  const problem = `missing on this machine: ${names.replaceAll(' ', ', ')}`;
+  const byHand = `apt-get install ${names}`;
   if (!mayInstall)
     throw new CommandError(
-      `missing on this machine: ${names.join(', ')}, and --no-install was given.`,
-      `Install them (apt-get install ${names.join(' ')}), or use --runtime simulated.`,
+      `${problem}, and --no-install was given.`,
+      `Install them (${byHand}), or use --runtime simulated.`,
+    );
+  if (!machine.isRoot)
+    throw new CommandError(`${problem}.`, `Install them as root (${byHand}), or use --runtime simulated.`);
+  if (!findProgram(machine, 'apt-get', ['/usr/bin']))
+    throw new CommandError(
+      `${problem}, and there is no apt-get to install them with.`,
+      'Install them with your package manager, or use --runtime simulated.',
     );
   const say = (text: string) => telling.report({ kind: 'say', text: `  ${text}` });
-  await runStep('packages', telling, async () => installRequirements(machine, missing, say));
+  await runStep('packages', telling, async (note) => {
+    for (const one of missing) say(`installing ${one.package}: ${one.purpose}`);
+    const { installPackages } = await import('./package-installation.ts');
+    const packages = missing.map((one) => one.package);
+    await installPackages(packages, { machine, clock: telling.clock, say, note, signal });
+  });
+  const [absent] = missingRequirements(machine, ownRuntime);
+  if (absent)
+    throw new CommandError(
+      `the package ${absent.package} is installed, but its program ${absent.program} is not on this machine.`,
+      `Install it anew: apt-get install --reinstall ${absent.package}`,
+    );
 }

@@ -8,6 +8,7 @@ import { nodes as nodeType } from '../api/gen/core-v1.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
+import { hostPort } from '../base/host-port.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -22,9 +23,10 @@ import type { ConfiguredComponents } from './component-flags.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
-import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
+import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file.ts';
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
+import { mergeIntoOwn } from './merged-kubeconfig.ts';
 import { checkNetworkFree } from './node/network-claim.ts';
 import { nodeKeys } from './node/node-config.ts';
 import { nodeReady } from './node/node-readiness.ts';
@@ -33,6 +35,7 @@ import { tearDownNode } from './node/node-teardown.ts';
 import { guard, processLog } from './process-log.ts';
 import { forgetProcess, recordProcess, runningProcess } from './processes.ts';
 import type { Report } from './progress.ts';
+import { findProgram } from './requirements.ts';
 import { installMissing, runStep } from './step.ts';
 import { type ClusterSettings, readSettings, settle, type UpOptions, writeSettings } from './up-settings.ts';
 import { versions } from './versions.ts';
@@ -52,6 +55,9 @@ export interface StartedCluster {
 }
 
 const readyWithinMs = 120_000;
+
+const kubectlMissing =
+  'kubectl is not on this machine: apt-get install kubernetes-client (Debian 13 or newer), or https://kubernetes.io/docs/tasks/tools/';
 
 /** How far back one can look where `--history-retention` says nothing. */
 const historyRetentionMs = 3_600_000;
@@ -125,8 +131,9 @@ class Cluster implements StartedCluster {
       return Promise.race([node.failed, nodeReady(server.admin, { ...waiting, clock, signal, note })]);
     });
     await this.#startLocalNodes(place, server, signal);
-    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
-    if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
+    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(directory, machine, kubeconfig) : undefined;
+    if (merged) report({ kind: 'say', text: `  ✓ context ${contextName} merged into ${merged}` });
+    if (!findProgram(machine, 'kubectl')) report({ kind: 'say', text: `  ! ${kubectlMissing}` });
     const next = [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'];
     report({ kind: 'ready', what: 'The cluster is ready. Next:', next });
   }
@@ -158,7 +165,7 @@ class Cluster implements StartedCluster {
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
     if (settings.runtime !== 'simulated') await checkNetworkFree(directory.root);
-    await this.#install(settings);
+    await this.#install(settings, signal);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
     const configured = await this.#configure(settings, { log, signal });
@@ -177,10 +184,10 @@ class Cluster implements StartedCluster {
     return configured;
   }
 
-  async #install(settings: ClusterSettings): Promise<void> {
+  async #install(settings: ClusterSettings, signal: AbortSignal): Promise<void> {
     if (settings.runtime === 'simulated') return;
     const ownRuntime = settings.containerRuntimeEndpoint !== undefined;
-    await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false });
+    await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false, signal });
   }
 
   #startNodeProcess({ directory, settings, nodeIp, log }: Place, pki: ClusterPki) {
@@ -293,7 +300,7 @@ function sameRuntime(before: Partial<ClusterSettings>, now: ClusterSettings): bo
 /** How clients on this machine reach the server. */
 function serverOf({ listen }: ClusterSettings): string {
   const host = listen.host === '0.0.0.0' ? '127.0.0.1' : listen.host === '::' ? '::1' : listen.host;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+  return `https://${hostPort({ host, port: listen.port })}`;
 }
 
 async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {

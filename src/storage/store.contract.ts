@@ -7,15 +7,14 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Clock } from '../base/clock.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
+import type { Needs } from '../testing/needs.ts';
 import { CompactedError, type Entry, FutureRevisionError, prefixEnd, type Store, StoreClosedError } from './store.ts';
 import { testAgainstModel } from './store-model.fixture.ts';
 import { recordWatch } from './watch-recorder.fixture.ts';
 
-export interface ContractOptions {
+export interface ContractOptions extends Partial<Needs> {
   /** Sequences that the comparison with the model tries. */
   readonly modelRuns?: number;
-  /** Why these tests cannot run here. */
-  readonly skip?: string | false;
 }
 
 export type OpenStore = (clock: Clock, t: TestContext) => Promise<Store<string>>;
@@ -24,14 +23,14 @@ export type OpenStore = (clock: Clock, t: TestContext) => Promise<Store<string>>
 const everything = { start: '/', end: '0' };
 
 export function describeStore(name: string, open: OpenStore, options: ContractOptions = {}): void {
-  const { modelRuns = 100, skip = false } = options;
+  const { modelRuns = 100, ...needs } = options;
   const fresh = async (t: TestContext) => {
     const clock = new FakeClock();
     const store = await open(clock, t);
     t.after(() => store.close());
     return { store, clock };
   };
-  describe(`${name} keeps the storage contract`, { skip }, () => {
+  describe(`${name} keeps the storage contract`, needs, () => {
     testWrites(fresh);
     testReads(fresh);
     testWatches(fresh);

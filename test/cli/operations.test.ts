@@ -4,13 +4,14 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { launcher, TestCluster } from './coracle.fixture.ts';
 
 const document = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 const blocks = [...document.matchAll(/^```sh\n(.*?)^```$/gms)].map((match) => match[1]!.trimEnd());
 
-describe('the commands of docs/operations.md', { skip: etcdMissing() }, () => {
+describe('the commands of docs/operations.md', needs('etcd'), () => {
   let cluster: TestCluster;
   let etcd: Etcd;
   before(async () => {

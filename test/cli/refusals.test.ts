@@ -5,10 +5,23 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { needs } from '../../src/testing/needs.ts';
 import { coracle, TestCluster } from './coracle.fixture.ts';
 
 const nobody = 65_534;
-const isRoot = process.getuid?.() === 0;
+
+describe('coracle tells its version', () => {
+  it('by a verb and by the flags that programs have for it', () => {
+    const [verb, ...flags] = [['version'], ['--version'], ['-v']].map((words) => coracle(words));
+    assert.match(verb?.stdout ?? '', /^coracle \d+\.\d+\.\d+.*\nkubernetes v1\.36\.\d+.*\n$/);
+    for (const flag of flags) assert.deepEqual(flag, verb);
+  });
+
+  for (const component of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'])
+    it(`and that of Kubernetes as ${component} does upstream`, () => {
+      assert.match(coracle([component, '--version']).stdout, /^Kubernetes v1\.36\.\d+\S*\n$/);
+    });
+});
 
 describe('coracle refuses', () => {
   let cluster: TestCluster;
@@ -85,6 +98,16 @@ describe('coracle refuses', () => {
     refused(['image', 'ls', '--data-dir', join(cluster.folder, 'none')], /no node has been started/, /coracle up/);
   });
 
+  it('a folder where an archive of images is asked for, and says how to make one of it', () => {
+    const folder = join(cluster.folder, 'image');
+    const load = ['image', 'load', folder, '--data-dir', cluster.data];
+    refused(load, /there is no file .*image\./, /path of an archive/);
+    mkdirSync(folder);
+    refused(load, /image is a folder, not an archive\./, /docker save/);
+    writeFileSync(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
+    refused(load, /is a folder/, /OCI image layout: tar -C .*image -cf - \. \| coracle image load -$/);
+  });
+
   it('unknown verbs and options, with the usage', () => {
     const verb = coracle(['launch']);
     assert.equal(verb.status, 1);
@@ -93,10 +116,10 @@ describe('coracle refuses', () => {
     assert.match(coracle(['up', '--runtime', 'docker']).stderr, /Allowed choices are containerd, simulated/);
   });
 
-  describe('root', { skip: isRoot ? false : 'needs root, who alone may run containers' }, () => {
+  describe('root', needs('root'), () => {
     it('to start without what is not installed when nothing may be, and names it', () => {
       const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
-      for (const program of ['dirname', 'readlink']) symlinkSync(`/usr/bin/${program}`, join(path, program));
+      for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
       const folder = join(cluster.folder, 'bare');
       const { status, stderr } = coracle(['up', '--no-install', '--listen', cluster.listen, '--data-dir', folder], {
         env: { PATH: path },
@@ -120,7 +143,7 @@ describe('coracle refuses', () => {
     });
   });
 
-  describe('an ordinary user', { skip: isRoot ? false : 'needs root, to become somebody else' }, () => {
+  describe('an ordinary user', needs('root'), () => {
     let home: string;
     const asNobody = () => ({ uid: nobody, env: { HOME: home, XDG_DATA_HOME: '', XDG_CACHE_HOME: '' } });
     before(() => {

@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { customResourceDefinitions } from '../../src/api/gen/apiextensions-v1.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { startCluster } from './cluster.ts';
 import { anything, type Defined, define, type Schema, undefine } from './definitions.ts';
 import { assertNewer, assertValidVersion } from './operations.ts';
 
 const kubectl = kubectlReleases().at(-1)?.path;
-if (!kubectl && process.env.CI) throw new Error('kubectl is not installed');
-const options = { skip: kubectl ? false : 'kubectl is not installed' };
+const options = needs('kubectl');
 
 const { client, kubeconfig, namespace: makeNamespace } = await startCluster({ scheduler: false });
 

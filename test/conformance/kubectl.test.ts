@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { startCluster } from './cluster.ts';
 
 const kubectl = kubectlReleases().at(-1)?.path;
-if (!kubectl && process.env.CI) throw new Error('kubectl is not installed');
-const options = { skip: kubectl ? false : 'kubectl is not installed' };
+const options = needs('kubectl');
 
 const { kubeconfig, url, namespace: makeNamespace } = await startCluster();
 const folder = mkdtempSync(join(tmpdir(), 'coracle-kubectl-'));

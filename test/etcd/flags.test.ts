@@ -10,10 +10,11 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { CompactedError } from '../../src/storage/store.ts';
+import { eventually } from '../../src/testing/eventually.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type Servers, startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 const key = Buffer.alloc(32, 7);
@@ -28,7 +29,7 @@ const encryption = {
   ],
 };
 
-describe('a server with a prefix of its own and encryption', { skip: etcdMissing() }, () => {
+describe('a server with a prefix of its own and encryption', needs('etcd'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-flags-'));
   let etcd: Etcd;
   let servers: Servers;
@@ -97,7 +98,7 @@ describe('a server with a prefix of its own and encryption', { skip: etcdMissing
   test('without etcd the server is not ready and says why it fails, and is well again with it', async () => {
     const [member] = etcd.members;
     await member!.signal('SIGKILL');
-    await until(async () => {
+    await eventually(async () => {
       const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
       assert.match(answer, /\[-\]etcd failed: reason withheld/);
     });
@@ -108,12 +109,12 @@ describe('a server with a prefix of its own and encryption', { skip: etcdMissing
       return true;
     });
     await member!.start();
-    await until(async () => assert.equal(await page('/readyz'), 'ok'));
+    await eventually(async () => assert.equal(await page('/readyz'), 'ok'));
     await client.create(configMaps, { metadata: { name: 'kept', namespace } });
   });
 });
 
-describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
+describe('resources with an etcd of their own', needs('etcd'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-overrides-'));
   let home: Etcd;
   let apart: Etcd;
@@ -182,7 +183,7 @@ describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
   test('each etcd is compacted by itself', async () => {
     for (const { endpoints } of [home, apart]) {
       const store = await openEtcdStore({ endpoints, codec: bufferCodec, clock: systemClock });
-      await until(() => assert.rejects(store.get('/registry/a', { revision: 1 }), CompactedError));
+      await eventually(() => assert.rejects(store.get('/registry/a', { revision: 1 }), CompactedError));
       await store.close();
     }
   });
@@ -192,19 +193,19 @@ describe('resources with an etcd of their own', { skip: etcdMissing() }, () => {
     assert.doesNotMatch(await page('/livez?verbose'), /etcd-override-readiness/);
     const [member] = apart.members;
     await member!.signal('SIGKILL');
-    await until(async () => {
+    await eventually(async () => {
       const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
       assert.match(answer, /\[\+\]etcd ok[\s\S]*\[-\]etcd-override-0 failed: reason withheld/);
     });
     await client.create(configMaps, { metadata: { name: 'meanwhile', namespace } });
     await assert.rejects(client.create(secrets, { metadata: { name: 'lost', namespace } }));
     await member!.start();
-    await until(async () => assert.equal(await page('/readyz'), 'ok'));
-    await until(() => client.get(secrets, { namespace, name: 'seen' }));
+    await eventually(async () => assert.equal(await page('/readyz'), 'ok'));
+    await eventually(() => client.get(secrets, { namespace, name: 'seen' }));
   });
 });
 
-describe('flags that cannot be', { skip: etcdMissing() }, () => {
+describe('flags that cannot be', needs('etcd'), () => {
   const cases = [
     { flag: '--etcd-servers=10.0.0.1:2379', problem: /is no URL of an etcd server/ },
     { flag: '--storage-media-type=application/cbor', problem: /--storage-media-type "application\/cbor" invalid/ },

@@ -5,7 +5,8 @@ import { configMaps } from '../../src/api/gen/core-v1.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type OpenCluster, openCluster } from '../api/cluster.ts';
 
 interface Told {
@@ -15,7 +16,7 @@ interface Told {
 
 const namespace = 'default';
 
-describe('the past of objects in etcd', { skip: etcdMissing() }, () => {
+describe('the past of objects in etcd', needs('etcd'), () => {
   let etcd: Etcd;
   let cluster: OpenCluster;
   before(async () => {

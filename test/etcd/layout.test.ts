@@ -8,11 +8,12 @@ import { openEnvelope } from '../../src/apimachinery/protobuf/envelope.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { type EtcdStore, openEtcdStore } from '../../src/storage/etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type OpenCluster, openCluster } from '../api/cluster.ts';
 import { json, openWires, type Wire } from '../api/wire.ts';
 
-describe('objects in etcd', { skip: etcdMissing() }, () => {
+describe('objects in etcd', needs('etcd'), () => {
   let etcd: Etcd;
   let raw: EtcdStore<Buffer>;
   let cluster: OpenCluster;

@@ -11,20 +11,14 @@ import { createCertificateAuthority, issueCertificate } from '../../src/pki/auth
 import { systemKeys } from '../../src/pki/keys.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { Compactor, type EtcdStore, type EtcdStoreOptions, openEtcdStore } from '../../src/storage/etcd/index.ts';
-import {
-  type EtcdOptions,
-  etcdMissing,
-  laterEtcd,
-  laterEtcdMissing,
-  startEtcd,
-} from '../../src/storage/etcd/process.fixture.ts';
+import { type EtcdOptions, laterEtcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { BackendError, CompactedError, type Entry } from '../../src/storage/store.ts';
 import { recordWatch, type WatchRecord } from '../../src/storage/watch-recorder.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { until } from './until.ts';
+import { needs } from '../../src/testing/needs.ts';
 
 const everything = { start: '/', end: '0' };
-const missing = etcdMissing();
 
 async function started(t: TestContext, options: EtcdOptions, store: Partial<EtcdStoreOptions<Buffer>> = {}) {
   const etcd = await startEtcd(options);
@@ -39,53 +33,55 @@ async function started(t: TestContext, options: EtcdOptions, store: Partial<Etcd
   return { etcd, store: opened, open };
 }
 
-describe('a store on three members', { skip: missing }, () => {
+describe('a store on three members', needs('etcd'), () => {
   const releases = [
-    { name: 'old ones', binary: 'etcd', skip: false },
-    { name: 'such as tell their progress', binary: laterEtcd, skip: laterEtcdMissing() },
-    { name: 'both kinds', binary: ['etcd', laterEtcd, laterEtcd], skip: laterEtcdMissing() },
+    { name: 'old ones', binary: 'etcd', parts: [] },
+    { name: 'such as tell their progress', binary: laterEtcd, parts: [laterEtcd] },
+    { name: 'both kinds', binary: ['etcd', laterEtcd, laterEtcd], parts: [laterEtcd] },
   ] as const;
-  for (const { name, binary, skip } of releases)
-    test(`each is killed and comes back under writes and watches, ${name}: no acknowledged write lost, no event missed or twice`, {
-      skip,
-    }, async (t) => {
-      const { etcd, store, open } = await started(t, { members: 3, binary });
-      const other = await open();
-      t.after(() => other.close());
-      const watch = recordWatch(store, { ...everything, afterRevision: 1 });
-      const acknowledged = new Map<string, number>();
-      const stopping = new AbortController();
-      const unclear = new Set<string>();
-      const write = async (writer: number) => {
-        // What others keep in the same etcd takes revisions too.
-        const ofStrangers = writer === 0;
-        for (let i = 0; !stopping.signal.aborted; i++) {
-          const key = ofStrangers ? `strangers/${i}` : `/${writer}/${i}`;
-          try {
-            const result = await other.put(key, Buffer.from(key), { expected: 0 });
-            if (result.ok && !ofStrangers) acknowledged.set(key, result.revision);
-          } catch (error) {
-            assert.ok(error instanceof BackendError, String(error));
-            unclear.add(key);
+  for (const { name, binary, parts } of releases)
+    test(
+      `each is killed and comes back under writes and watches, ${name}: no acknowledged write lost, no event missed or twice`,
+      needs(...parts),
+      async (t) => {
+        const { etcd, store, open } = await started(t, { members: 3, binary });
+        const other = await open();
+        t.after(() => other.close());
+        const watch = recordWatch(store, { ...everything, afterRevision: 1 });
+        const acknowledged = new Map<string, number>();
+        const stopping = new AbortController();
+        const unclear = new Set<string>();
+        const write = async (writer: number) => {
+          // What others keep in the same etcd takes revisions too.
+          const ofStrangers = writer === 0;
+          for (let i = 0; !stopping.signal.aborted; i++) {
+            const key = ofStrangers ? `strangers/${i}` : `/${writer}/${i}`;
+            try {
+              const result = await other.put(key, Buffer.from(key), { expected: 0 });
+              if (result.ok && !ofStrangers) acknowledged.set(key, result.revision);
+            } catch (error) {
+              assert.ok(error instanceof BackendError, String(error));
+              unclear.add(key);
+            }
           }
+        };
+        const work = [...[0, 1, 2, 3].map(write), readFromWatch(stopping.signal, { store, watch })];
+        for (const member of etcd.members) {
+          await untilMore(acknowledged, 30);
+          await member.signal('SIGKILL');
+          await untilMore(acknowledged, 30);
+          await member.start();
         }
-      };
-      const work = [...[0, 1, 2, 3].map(write), readFromWatch(stopping.signal, { store, watch })];
-      for (const member of etcd.members) {
-        await untilMore(acknowledged, 30);
-        await member.signal('SIGKILL');
-        await untilMore(acknowledged, 30);
-        await member.start();
-      }
-      stopping.abort();
-      await Promise.all(work);
-      await watch.untilProgress(await store.currentRevision());
-      const { entries } = await store.range(everything);
-      const kept = new Map(entries.map((entry) => [entry.key, entry.revision]));
-      for (const [key, written] of acknowledged) assert.equal(kept.get(key), written, `${key} was acknowledged`);
-      for (const key of kept.keys()) assert.ok(acknowledged.has(key) || unclear.has(key), `${key} was never written`);
-      assertComplete(watch, entries);
-    });
+        stopping.abort();
+        await Promise.all(work);
+        await watch.untilProgress(await store.currentRevision());
+        const { entries } = await store.range(everything);
+        const kept = new Map(entries.map((entry) => [entry.key, entry.revision]));
+        for (const [key, written] of acknowledged) assert.equal(kept.get(key), written, `${key} was acknowledged`);
+        for (const key of kept.keys()) assert.ok(acknowledged.has(key) || unclear.has(key), `${key} was never written`);
+        assertComplete(watch, entries);
+      },
+    );
 
   test('a frozen member is left for another, and its watches go on there', async (t) => {
     const { etcd, store } = await started(
@@ -98,8 +94,8 @@ describe('a store on three members', { skip: missing }, () => {
     await etcd.members[0]!.signal('SIGSTOP');
     // Calls may wait in vain for the frozen one, and for another leader; whether they were carried out is not known.
     await store.put('/b', Buffer.from('2')).catch((error) => assert.ok(error instanceof BackendError));
-    await until(() => store.put('/c', Buffer.from('3')));
-    const { entries } = await until(() => store.range(everything));
+    await eventually(() => store.put('/c', Buffer.from('3')));
+    const { entries } = await eventually(() => store.range(everything));
     await watch.untilEvents(entries.length);
     await etcd.members[0]!.signal('SIGCONT');
   });
@@ -112,12 +108,12 @@ describe('a store on three members', { skip: missing }, () => {
     await assert.rejects(store.get('/a'), BackendError);
     await assert.rejects(store.probe(500), BackendError);
     await Promise.all([etcd.members[1]!.start(), etcd.members[2]!.start()]);
-    await until(() => store.probe(500));
+    await eventually(() => store.probe(500));
     assert.equal((await store.put('/b', Buffer.from('3'))).ok, true);
   });
 });
 
-describe('what etcd refuses', { skip: missing }, () => {
+describe('what etcd refuses', needs('etcd'), () => {
   test('a request that is too large, in its own words', async (t) => {
     const { store } = await started(t, { flags: ['--max-request-bytes', '10000'] });
     await assert.rejects(store.put('/a', Buffer.alloc(20_000)), { message: 'etcdserver: request is too large' });
@@ -162,7 +158,7 @@ describe('what etcd refuses', { skip: missing }, () => {
   });
 });
 
-describe('compaction of etcd', { skip: missing }, () => {
+describe('compaction of etcd', needs('etcd'), () => {
   test('several servers take turns: what is older than an interval is forgotten once', async (t) => {
     const { store, open } = await started(t, {});
     const other = await open();
@@ -180,9 +176,9 @@ describe('compaction of etcd', { skip: missing }, () => {
       rounds.push(store.revision);
       const before = (await store.get('compact_rev_key'))?.value.toString();
       await clock.advance(300_000);
-      await until(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
+      await eventually(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
     }
-    await until(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
+    await eventually(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
     assert.equal((await other.get('/a', { revision: rounds[3]! }))?.value.toString(), '3/4');
   });
 });
@@ -214,5 +210,5 @@ function assertComplete(watch: WatchRecord<Buffer>, entries: readonly Entry<Buff
 
 async function untilMore(acknowledged: ReadonlyMap<string, number>, count: number): Promise<void> {
   const wanted = acknowledged.size + count;
-  await until(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
+  await eventually(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
 }

@@ -13,12 +13,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/client.ts';
 import { type MigrateCommand, migrate } from '../../src/cluster/migration.ts';
 import type { ProgressEvent } from '../../src/cluster/progress.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type ClusterData, clusterData, type OpenCluster, openCluster } from '../api/cluster.ts';
 
 const clock = systemClock;
 
-describe('a cluster moved between stores', { skip: etcdMissing() }, () => {
+describe('a cluster moved between stores', needs('etcd'), () => {
   let etcd: Etcd;
   let data: ClusterData;
   let folder = '';

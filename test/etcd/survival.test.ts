@@ -7,18 +7,19 @@ import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Client } from '../../src/client/index.ts';
 import { informerSet } from '../../src/reconcile/informer-set.ts';
-import { etcdMissing, laterEtcd, laterEtcdMissing, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { laterEtcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 const selection = { namespace, labelSelector: 'survival' };
 
 test('each member and each server is killed under load: nothing acknowledged is lost, and informers miss nothing', {
-  skip: etcdMissing(),
+  ...needs('etcd', laterEtcd),
 }, async (t) => {
-  // Of both kinds, where there are two: a watch goes from one to the other.
-  const binary = laterEtcdMissing() ? 'etcd' : ['etcd', laterEtcd, laterEtcd];
+  // Of both kinds: a watch goes from one to the other.
+  const binary = ['etcd', laterEtcd, laterEtcd];
   const etcd = await startEtcd({ members: 3, binary });
   t.after(() => etcd.stop());
   const servers = await startServers({ count: 3, endpoints: etcd.endpoints });
@@ -49,7 +50,7 @@ test('each member and each server is killed under load: nothing acknowledged is 
       [...acknowledged].filter((name) => !names.has(name)),
       [],
     );
-    await until(() => assert.deepEqual(versions(informer.list()), versions(items)));
+    await eventually(() => assert.deepEqual(versions(informer.list()), versions(items)));
   }
 });
 
@@ -76,7 +77,7 @@ function versions(objects: readonly ConfigMap[]): readonly string[] {
 
 function untilMore(acknowledged: ReadonlySet<string>, count: number): Promise<void> {
   const wanted = acknowledged.size + count;
-  return until(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
+  return eventually(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
 }
 
 function pause(): Promise<void> {

@@ -6,12 +6,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { etcdMissing, freePorts } from '../../src/storage/etcd/process.fixture.ts';
+import { freePorts } from '../../src/storage/etcd/process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const document = readFileSync(join(root, 'docs/etcd.md'), 'utf8');
 
-test('the walk through three servers, three members, a backup and its return', { skip: etcdMissing() }, async (t) => {
+test('the walk through three servers, three members, a backup and its return', needs('etcd'), async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-etcd-walk-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const blocks = [...document.matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1]!);

@@ -4,8 +4,9 @@
  */
 import { describe, test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { campaign } from './campaign.ts';
-import { partsMissing } from './missing.ts';
+import { fieldParts } from './rig.ts';
 
 const faultsOfEach = 15;
 const seedOfTheDay = Math.floor(systemClock.now() / 86_400_000);
@@ -15,7 +16,7 @@ describe('under load, fault after fault', () => {
     ['lmdb', []],
     ['etcd', ['etcd', 'etcdctl']],
   ] as const)
-    test(`an API server over ${backend} keeps its promises`, { skip: partsMissing(...parts) }, async (t) => {
+    test(`an API server over ${backend} keeps its promises`, needs(...fieldParts, ...parts), async (t) => {
       await campaign({
         backend,
         faults: faultsOfEach,

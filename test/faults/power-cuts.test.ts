@@ -12,8 +12,8 @@ import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { bufferCodec, openLmdbStore } from '../../src/storage/lmdb/lmdb-store.ts';
 import type { WriterCommand, WriterMessage } from '../../src/storage/lmdb/writer-process.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { LoggedDisk, PowerCuts, withMounted } from './logged-disk.ts';
-import { partsMissing } from './missing.ts';
 
 const writer = join(import.meta.dirname, '../../src/storage/lmdb/writer-process.fixture.ts');
 const acknowledgedWrites = 1200;
@@ -79,13 +79,13 @@ async function lossesIn(path: string, due: readonly Acknowledged[]): Promise<rea
   return losses;
 }
 
-const skip = partsMissing('qemu-storage-daemon', 'losetup', 'mkfs.ext4');
+const disk = needs('root', 'qemu-storage-daemon', 'losetup', 'mkfs.ext4');
 
-test('after a hundred power cuts everything acknowledged is there', { skip }, async () => {
+test('after a hundred power cuts everything acknowledged is there', disk, async () => {
   assert.deepEqual(await lossesAfterCuts(100), []);
 });
 
-test('a build whose sync is taken out does not pass', { skip }, async () => {
+test('a build whose sync is taken out does not pass', disk, async () => {
   const losses = await lossesAfterCuts(10, ['--import', join(import.meta.dirname, 'without-sync.ts')]);
   assert.ok(losses.length > 0);
 });

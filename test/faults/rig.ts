@@ -13,6 +13,9 @@ import type { TlsOptions } from '../../src/client/http-transport.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { commonFlags, type HostProcess, hostProcess, writeKeys } from '../etcd/servers.fixture.ts';
 
+/** What a field needs of the machine. */
+export const fieldParts = ['root', 'nft', 'ip', 'nsenter', 'unshare'] as const;
+
 /** Strikes and heals again; what it does and how long is drawn from the seed. */
 export interface Fault {
   readonly name: string;

@@ -12,14 +12,13 @@ import { builtinResources } from '../../src/api/schema.ts';
 import { Discovery } from '../../src/apiserver/discovery/discovery.ts';
 import { OpenApi } from '../../src/apiserver/openapi/openapi.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 
 const releases = kubectlReleases();
 /** The oldest and the newest. */
 const programs = [...new Set([releases[0], releases.at(-1)])].flatMap((kubectl) => kubectl?.path ?? []);
 
-describe('kubectl', {
-  skip: programs.length === 0 && process.env.CI !== 'true' ? 'kubectl is not installed' : false,
-}, () => {
+describe('kubectl', needs('kubectl'), () => {
   let server: Server;
   let folder: string;
   const asked: string[] = [];
@@ -34,8 +33,6 @@ describe('kubectl', {
     server.closeAllConnections();
     rmSync(folder, { recursive: true });
   });
-
-  it('is installed', () => assert.ok(programs.length > 0));
 
   for (const [index, program] of programs.entries()) {
     const run = async (...args: string[]): Promise<string> => {

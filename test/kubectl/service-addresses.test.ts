@@ -11,13 +11,14 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
+import { needs } from '../../src/testing/needs.ts';
 
 const newest = kubectlReleases().at(-1);
+const options = needs('kubectl');
 const folder = mkdtempSync(join(tmpdir(), 'coracle-addresses-'));
 let plane: EmbeddedControlPlane;
 
 before(async () => {
-  assert.ok(newest, 'a kubectl is needed: see scripts/install-test-tools.sh');
   plane = await startControlPlane();
   writeFileSync(join(folder, 'kubeconfig'), plane.kubeconfig);
 });
@@ -37,7 +38,7 @@ async function apply(manifest: object): Promise<void> {
   await kubectl('apply', '-f', file);
 }
 
-test('each address of a Service is an object with its owner', async () => {
+test('each address of a Service is an object with its owner', options, async () => {
   await kubectl('create', 'service', 'clusterip', 'web', '--tcp=80');
   const ip = await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
   assert.match(await kubectl('get', 'ipaddresses', ip, '--no-headers'), /services\/default\/web\s*$/);
@@ -46,7 +47,7 @@ test('each address of a Service is an object with its owner', async () => {
   await assert.rejects(kubectl('get', 'ipaddress', ip), /ipaddresses.networking.k8s.io "[\d.]+" not found/);
 });
 
-test('a range is added, used, kept while it is used, and goes afterwards', async () => {
+test('a range is added, used, kept while it is used, and goes afterwards', options, async () => {
   const range = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: { name: 'more' } };
   await apply({ ...range, spec: { cidrs: ['10.201.0.0/24'] } });
   await kubectl('wait', '--for=condition=Ready', 'servicecidr/more', '--timeout=20s');

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { layOut } from '../../src/cluster/data-directory.ts';
+import { eventually } from '../../src/testing/eventually.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually, skipReason } from './cluster-machine.fixture.ts';
+import { ClusterMachine } from './cluster-machine.fixture.ts';
 
-describe('a second machine joins a cluster', { skip: skipReason() }, () => {
+describe('a second machine joins a cluster', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-join-'));
   const [firstData, secondData] = [join(folder, 'first'), join(folder, 'second')];
   let network: TestNetwork;

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { layOut } from '../../src/cluster/data-directory.ts';
+import { eventually } from '../../src/testing/eventually.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually, skipReason } from './cluster-machine.fixture.ts';
+import { ClusterMachine } from './cluster-machine.fixture.ts';
 
-describe('three nodes on one machine', { skip: skipReason() }, () => {
+describe('three nodes on one machine', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-nodes-'));
   const data = join(folder, 'data');
   let network: TestNetwork;

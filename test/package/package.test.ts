@@ -1,9 +1,10 @@
 /** The npm package, in the hands of somebody who has nothing but it: what it contains, a test with a control plane, the command. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { needs } from '../../src/testing/needs.ts';
 import { TestCluster } from '../cli/coracle.fixture.ts';
 import { InstalledPackage, oldestNode, root } from './installed-package.ts';
 
@@ -95,16 +96,16 @@ describe('the npm package', () => {
   });
 
   for (const node of [process.execPath, oldestNode])
-    it(`gives a test its control plane, and leaves nothing running, on ${node === oldestNode ? 'the oldest Node.js it allows' : 'this Node.js'}`, (t) => {
-      if (!existsSync(node)) {
-        if (process.env.CI) assert.fail(`${node} is missing`);
-        return t.skip(`${node} is missing: scripts/install-test-tools.sh fetches it`);
-      }
-      const { status, stdout, stderr } = installed.run(node, ['program.js']);
-      assert.equal(stderr, '');
-      assert.match(stdout, /^Pods came\nCronJob\.batch "x" is invalid: .*spec\.schedule/);
-      assert.equal(status, 0);
-    });
+    it(
+      `gives a test its control plane, and leaves nothing running, on ${node === oldestNode ? 'the oldest Node.js it allows' : 'this Node.js'}`,
+      needs(node),
+      () => {
+        const { status, stdout, stderr } = installed.run(node, ['program.js']);
+        assert.equal(stderr, '');
+        assert.match(stdout, /^Pods came\nCronJob\.batch "x" is invalid: .*spec\.schedule/);
+        assert.equal(status, 0);
+      },
+    );
 
   it('starts from a dozen files', () => {
     const { stdout, stderr } = installed.run(process.execPath, ['--input-type=module', '-e', loading]);

@@ -3,7 +3,6 @@
  * send kubectl through both.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
@@ -244,19 +243,6 @@ export interface Finished {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-}
-
-/** One of the kubectls that this machine has, by version. */
-export function kubectls(): Map<string, string> {
-  const found = new Map<string, string>();
-  const folder = '/usr/lib/google-cloud-sdk/bin';
-  for (const version of ['1.27', '1.30', '1.33']) {
-    const path = join(folder, `kubectl.${version}`);
-    if (existsSync(path)) found.set(version, path);
-  }
-  const newest = join(import.meta.dirname, '../../../.cache/tools/kubectl-1.36');
-  if (existsSync(newest)) found.set('1.36', newest);
-  return found;
 }
 
 /** Runs a program; input is written at once and ended, unless it is undefined. */

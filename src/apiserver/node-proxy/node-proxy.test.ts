@@ -15,8 +15,10 @@ import { systemJournal } from '../../kubelet/server/journal.ts';
 import { runningPod, testKeys } from '../../kubelet/server/node.fixture.ts';
 import { processRuntime } from '../../kubelet/server/process-runtime.fixture.ts';
 import { type Dial, tcpDial } from '../../serving/dial.ts';
+import { testedReleases } from '../../testing/kubectl.ts';
+import { needs } from '../../testing/needs.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
-import { call, kubectls, portForward, run, startTestCluster, type TestCluster } from './cluster.fixture.ts';
+import { call, portForward, run, startTestCluster, type TestCluster } from './cluster.fixture.ts';
 
 const pods: Pod[] = [];
 const line = (second: number, stream: string, text: string) =>
@@ -200,7 +202,7 @@ describe('sessions', () => {
 
 for (const features of [[], ['ExtendWebSocketsToKubelet']]) {
   const where = features.length > 0 ? 'at the kubelet' : 'at the API server';
-  describe(`kubectl, new protocols translated ${where}`, () => {
+  describe(`kubectl, new protocols translated ${where}`, needs('kubectl'), () => {
     let target: TestCluster;
     before(async () => {
       const runtime = processRuntime({ pods: () => pods, logPath: (id) => join(directory, id) });
@@ -209,43 +211,43 @@ for (const features of [[], ['ExtendWebSocketsToKubelet']]) {
     });
     after(() => target.stop());
 
-    for (const [version, kubectl] of kubectls()) {
+    for (const { release, path: kubectl } of testedReleases()) {
       const use = (words: readonly string[], input?: string) =>
         run(kubectl, ['--kubeconfig', target.kubeconfig, ...words], input);
 
-      it(`${version}: logs`, async () => {
+      it(`${release}: logs`, async () => {
         const { code, stdout } = await use(['logs', 'web', '--tail=1', '--timestamps']);
         assert.deepEqual([code, stdout], [0, '2026-01-01T00:00:02.000000000Z problem\n']);
       });
 
-      it(`${version}: exec with input, both outputs and an exit code`, async () => {
+      it(`${release}: exec with input, both outputs and an exit code`, async () => {
         const script = 'tr a-z A-Z; echo problem >&2; exit 3';
         const { code, stdout, stderr } = await use(['exec', '-i', 'web', '--', 'sh', '-c', script], 'some input');
         assert.deepEqual([code, stdout], [3, 'SOME INPUT']);
         assert.equal(stderr, 'problem\ncommand terminated with exit code 3\n');
       });
 
-      it(`${version}: exec of a container that does not run`, async () => {
+      it(`${release}: exec of a container that does not run`, async () => {
         const { code, stderr } = await use(['exec', 'web', '-c', 'none', '--', 'true']);
         assert.equal(code, 1);
         assert.match(stderr, /container none is not valid for pod web/);
       });
 
-      it(`${version}: attach`, async () => {
+      it(`${release}: attach`, async () => {
         const { code, stdout } = await use(['attach', '-i', 'web'], 'said\n');
         assert.deepEqual([code, stdout], [0, 'said\n']);
       });
 
-      it(`${version}: cp there and back`, async () => {
-        const there = join(directory, `there-${version}`);
-        const content = `${version} `.repeat(500_000);
+      it(`${release}: cp there and back`, async () => {
+        const there = join(directory, `there-${release}`);
+        const content = `${release} `.repeat(500_000);
         await writeFile(`${there}.source`, content);
         assert.equal((await use(['cp', `${there}.source`, `web:${there}`])).code, 0);
         assert.equal((await use(['cp', `web:${there}`, `${there}.back`])).code, 0);
         assert.equal(await readFile(`${there}.back`, 'utf8'), content);
       });
 
-      it(`${version}: port-forward, several connections over one session`, async () => {
+      it(`${release}: port-forward, several connections over one session`, async () => {
         const words = ['--kubeconfig', target.kubeconfig, 'web', `:${portOf(backend)}`];
         const { port, stop } = await portForward(kubectl, words);
         try {
@@ -380,11 +382,11 @@ describe('proxy', () => {
     daemonEndpoints: { kubeletEndpoint: { Port: cluster.kubelet.address.port } },
   });
 
-  for (const [version, kubectl] of kubectls()) {
-    it(`${version}: gives kubectl logs of the node itself, and what is wrong with a query for them`, async () => {
+  for (const { release, path: kubectl } of testedReleases()) {
+    it(`${release}: gives kubectl logs of the node itself, and what is wrong with a query for them`, async () => {
       await writeFile(join(directory, 'agent.log'), 'from the node\n');
       const { admin } = cluster.controlPlane;
-      const name = `logging-${version}`;
+      const name = `logging-${release}`;
       const made = await admin.create(nodes, { metadata: { name }, spec: {}, status: {} });
       await admin.updateStatus(nodes, { ...made, status: statusOf('10.9.0.1') });
       const logs = (rest: string) =>

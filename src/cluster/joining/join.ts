@@ -105,7 +105,7 @@ class JoinedNode implements StartedCluster {
         );
       await checkNetworkFree(directory.root);
       const ownRuntime = config.containerRuntimeEndpoint !== undefined;
-      await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false });
+      await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false, signal });
     }
     const log = processLog({ file: join(directory.run, `${keeperProcess}.log`) });
     guard(log);

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
+import { needs } from '../../testing/needs.ts';
 import { printLog } from '../logs/container-log.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { LinuxLogs } from './linux-logs.ts';
@@ -72,9 +73,7 @@ describe('the atomic writer', () => {
   });
 });
 
-const cannotMount = process.getuid?.() === 0 ? undefined : 'needs root';
-
-it('binds a subPath of a volume, and never what a link leads to outside of it', { skip: cannotMount }, async () => {
+it('binds a subPath of a volume, and never what a link leads to outside of it', needs('root'), async () => {
   const root = join(directory, 'root');
   const volumePath = join(directory, 'volume');
   await mkdir(volumePath);
@@ -102,7 +101,7 @@ it('binds a subPath of a volume, and never what a link leads to outside of it', 
   assert.deepEqual(await readdir(join(root, 'pods/u')), []);
 });
 
-it('gives what lies in a local volume to the group of its Pod', { skip: cannotMount }, async () => {
+it('gives what lies in a local volume to the group of its Pod', needs('root'), async () => {
   const path = join(directory, 'local');
   await mkdir(path, { mode: 0o755 });
   await writeFile(join(path, 'file'), 'x', { mode: 0o600 });

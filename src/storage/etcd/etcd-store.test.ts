@@ -1,19 +1,20 @@
 /** The contract on a real etcd: a fresh one for each test, since the contract names revisions. */
 import type { TestContext } from 'node:test';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { needs } from '../../testing/needs.ts';
 import type { Codec } from '../codec.ts';
 import { describeStore } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 import { openEtcdStore } from './etcd-store.ts';
-import { etcdMissing, laterEtcd, laterEtcdMissing, startEtcd } from './process.fixture.ts';
+import { laterEtcd, startEtcd } from './process.fixture.ts';
 
 const text: Codec<string> = { encode: (value) => Buffer.from(value), decode: (bytes) => bytes.toString() };
 
-describeStore('etcd', (clock, t) => open(clock, t), { modelRuns: 10, skip: etcdMissing() });
+describeStore('etcd', (clock, t) => open(clock, t), { modelRuns: 10, ...needs('etcd') });
 // The other way of learning about progress; the model has nothing to do with it.
 describeStore('etcd that tells progress', (clock, t) => open(clock, t, laterEtcd), {
   modelRuns: 3,
-  skip: etcdMissing() || laterEtcdMissing(),
+  ...needs(laterEtcd),
 });
 
 async function open(clock: Clock, t: TestContext, binary?: string): Promise<Store<string>> {

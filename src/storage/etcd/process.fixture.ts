@@ -1,7 +1,7 @@
 /** A real etcd for tests: one or several members on free ports of the loopback, with their data in a temporary folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -30,18 +30,8 @@ export interface Etcd {
   stop(): Promise<void>;
 }
 
-/** A reason to skip, or false; in CI a missing etcd is a failure, not a reason. */
-export function etcdMissing(): string | false {
-  const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'etcd')));
-  return found || process.env.CI === 'true' ? false : 'etcd is not installed (Debian: etcd-server)';
-}
-
 /** An etcd whose word on the progress of watches can be believed, fetched by `scripts/install-test-tools.sh`. */
 export const laterEtcd = resolve(import.meta.dirname, '../../../.cache/tools/etcd-later');
-
-export function laterEtcdMissing(): string | false {
-  return existsSync(laterEtcd) || process.env.CI === 'true' ? false : 'no later etcd could be fetched';
-}
 
 /** Somebody else may take a port that was free, until etcd listens: then with others. */
 export async function startEtcd(options: EtcdOptions = {}, attemptsLeft = 3): Promise<Etcd> {

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { silentLog } from '../../base/log.ts';
+import { needs } from '../../testing/needs.ts';
 import { bufferCodec } from '../codec.ts';
 import { openEtcdStore, registryRoot } from '../etcd/index.ts';
-import { type Etcd, etcdMissing, startEtcd } from '../etcd/process.fixture.ts';
+import { type Etcd, startEtcd } from '../etcd/process.fixture.ts';
 import { openLmdbStore } from '../lmdb/lmdb-store.ts';
 import type { Store } from '../store.ts';
 import { lmdbSource } from './lmdb-source.ts';
@@ -19,7 +20,7 @@ import { fillStore } from './store-target.ts';
 const clock = systemClock;
 const everything = { start: '/registry/', end: '/registry0' };
 
-describe('objects moved between a folder and etcd', { skip: etcdMissing() }, () => {
+describe('objects moved between a folder and etcd', needs('etcd'), () => {
   let etcd: Etcd;
   let folder = '';
   before(async () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../../base/clock.ts';
-import { containerdMissing, startContainerd } from '../../../testing/containerd.ts';
+import { startContainerd } from '../../../testing/containerd.ts';
+import { needs } from '../../../testing/needs.ts';
 import { busyboxImageArchive } from '../../../testing/oci-image.ts';
 import { decodeMessage, encodeMessage } from '../../grpc/codec.ts';
 import { runtimeContract } from '../runtime.contract.ts';
@@ -11,7 +12,6 @@ import { connectRuntime } from './cri-runtime.ts';
 import { wire } from './gen/cri-v1.ts';
 
 const image = 'contract.test/shell:1';
-const missing = containerdMissing();
 
 runtimeContract(
   'containerd',
@@ -32,7 +32,7 @@ runtimeContract(
       stop,
     };
   },
-  { skip: process.env.CI === 'true' ? undefined : missing },
+  needs('containers'),
 );
 
 describe('messages', () => {

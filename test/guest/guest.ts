@@ -50,20 +50,16 @@ export interface Guest {
   stop(): Promise<void>;
 }
 
-/** Why no guest can run here, or undefined when one can. */
-export function guestMissing(): string | undefined {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return 'needs Linux on x86-64';
-  if (process.getuid?.() !== 0) return 'needs root';
-  const needed = [
-    '/usr/bin/qemu-system-x86_64',
-    '/usr/sbin/debootstrap',
-    '/sbin/mke2fs',
-    '/bin/busybox',
-    '/usr/bin/cpio',
-  ];
-  const missing = needed.filter((path) => !existsSync(path));
-  return missing.length > 0 ? `missing ${missing.join(', ')}` : undefined;
-}
+/** What a guest needs of the machine. */
+export const guestParts: readonly string[] = [
+  'root',
+  'x86-64',
+  '/usr/bin/qemu-system-x86_64',
+  '/usr/sbin/debootstrap',
+  '/sbin/mke2fs',
+  '/bin/busybox',
+  '/usr/bin/cpio',
+];
 
 export async function startGuest(options: GuestOptions = {}): Promise<Guest> {
   const image = guestImage();
