@@ -6,7 +6,7 @@ import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { connectGrpc, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { hostPort } from '../../base/host-port.ts';
-import { messageCodec } from '../../base/wire-message.ts';
+import { messageCodec } from '../../base/protobuf/message-codec.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
 const maxBodyBytes = 10 * 1024;
