@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments } from '../api/gen/apps-v1.ts';
 import { leases } from '../api/gen/coordination-v1.ts';
-import { nodes, type Pod, pods } from '../api/gen/core-v1.ts';
+import { nodes, type Pod, pods, secrets } from '../api/gen/core-v1.ts';
 import { findCondition, isConditionTrue } from '../apimachinery/conditions.ts';
 import { isForbidden } from '../apimachinery/status.ts';
+import { legacyIssuer, unverifiedClaims } from '../pki/token-signer.ts';
 import { deployment, job } from './seeds/workload.ts';
 import { type Simulation, type SimulationOptions, simulate } from './simulation.ts';
 
@@ -43,6 +44,21 @@ describe('a simulated cluster', () => {
     // A tenth of the period is jitter at most.
     assert.ok(during('leases') >= (3 * 360) / 1.05 && during('leases') <= 3 * 361, `${during('leases')} leases`);
     assert.ok(during('minions') >= 3 * 10 && during('minions') <= 3 * 13, `${during('minions')} statuses`);
+  });
+
+  it('fills Secrets that are to hold a token, as any cluster does', async () => {
+    await using cluster = await simulate({ seed: 1, nodes: 1 });
+    await cluster.advance(5000);
+    const annotations = { 'kubernetes.io/service-account.name': 'default' };
+    const ref = { namespace: 'default', name: 'token' };
+    await cluster.client.create(secrets, {
+      metadata: { ...ref, annotations },
+      type: 'kubernetes.io/service-account-token',
+    });
+    await cluster.advance(5000);
+    const { data } = await cluster.client.get(secrets, ref);
+    const token = Buffer.from(data?.token ?? '', 'base64').toString();
+    assert.equal(unverifiedClaims(token)?.iss, legacyIssuer);
   });
 
   it('grants each component its own rights and no more', async () => {
