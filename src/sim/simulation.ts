@@ -292,13 +292,14 @@ export class Simulation implements AsyncDisposable {
   }
 
   #controllerSurroundings(clientOf: (user: UserInfo) => Client): ControllerSurroundings {
-    const { authority, legacyTokens } = this.#api;
+    const { authority } = this.#api;
     return {
       rootCA: authority.certificatePem,
       certificateAuthority: authority,
       signers: undefined,
       nodeIpam: { clusterCidrs, serviceCidrs },
-      legacyTokens,
+      // No scenario has Secrets for tokens: they are of releases before 1.24.
+      legacyTokens: undefined,
       clientOf: (account) => clientOf(controllerUser(account)),
       isOnlyApiServer: true,
     };
