@@ -45,7 +45,8 @@ export async function takeDown(root: string, options: DownOptions): Promise<Down
         `${mount} is still mounted, so the data is not removed.`,
         `Unmount it (umount ${mount}), then try again.`,
       );
-    rmSync(directory.root, { recursive: true, force: true });
+    // Tried again where somebody else starts on it just now.
+    rmSync(directory.root, { recursive: true, force: true, maxRetries: 3 });
     return 'removed';
   } finally {
     await lock?.release();

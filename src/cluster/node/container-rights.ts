@@ -11,7 +11,7 @@ import { findProgram, type Machine } from '../requirements.ts';
 /** What a Pod's limits need. */
 const neededControllers = ['cpu', 'memory', 'pids'];
 
-const inside = 'use a container with all privileges (docker run --privileged), or use --runtime simulated';
+const otherwise = 'in a container, give that all privileges (docker run --privileged), or use --runtime simulated';
 
 /** Throws a `CommandError` for the first thing that is not allowed. */
 export function checkContainersAllowed(machine: Machine, cgroupMount = '/sys/fs/cgroup'): void {
@@ -22,7 +22,7 @@ export function checkContainersAllowed(machine: Machine, cgroupMount = '/sys/fs/
   if (status !== 0)
     throw new CommandError(
       `root may not make namespaces here, and containers need them: ${stderr.trim().replace(/^unshare: /, '')}.`,
-      `Run it on the machine itself, ${inside}.`,
+      `Run it on the machine itself; ${otherwise}.`,
     );
 }
 
@@ -33,7 +33,7 @@ function checkCgroups(mount: string): void {
   if (listed === undefined && !controllers.some((name) => neededControllers.includes(name)))
     throw new CommandError(
       `this machine has no cgroups at ${mount}, and containers need them.`,
-      `Mount them (mount -t cgroup2 none ${mount}); in a container, ${inside}.`,
+      `Mount them (mount -t cgroup2 none ${mount}); ${otherwise}.`,
     );
   const missing = neededControllers.filter((name) => !controllers.includes(name));
   if (missing.length > 0)
@@ -50,7 +50,7 @@ function checkCgroups(mount: string): void {
     } catch (error) {
       throw new CommandError(
         `no cgroups can be made in ${folder} (${(error as NodeJS.ErrnoException).code}), and containers need them.`,
-        `Mount it writable (mount -o remount,rw ${folder}); in a container, ${inside}.`,
+        `Mount it writable (mount -o remount,rw ${folder}); ${otherwise}.`,
       );
     }
   }
