@@ -9,6 +9,7 @@ import type { TokenOptions } from '../cluster/joining/token-commands.ts';
 import type { LocalNodes } from '../cluster/local-nodes/local-nodes.ts';
 import { thisMachine } from '../cluster/machine.ts';
 import type { UpOptions } from '../cluster/up-settings.ts';
+import { versions } from '../cluster/versions.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
 import { clusterTable, imageTable, localNodeTable, tokenTable } from './tables.ts';
 import { addTimeTravel } from './time-travel/commands.ts';
@@ -39,6 +40,8 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   return status;
 }
 
+const versionText = `coracle ${versions.coracle}\nkubernetes ${versions.kubernetes}`;
+
 type Exit = (status: number) => void;
 
 const clock = systemClock;
@@ -49,6 +52,7 @@ function commands(exit: Exit): Command {
   const program = new Command('coracle')
     .description('Kubernetes in TypeScript: a cluster that starts with one command.')
     .exitOverride()
+    .version(versionText, '-v, --version', 'print the version')
     .showHelpAfterError('Try coracle --help.')
     .addHelpText('after', componentHelp);
   addUp(program, exit);
@@ -66,10 +70,7 @@ function commands(exit: Exit): Command {
   program
     .command('version')
     .description('the version, and that of the Kubernetes API')
-    .action(async () => {
-      const { versions } = await import('../cluster/versions.ts');
-      print(`coracle ${versions.coracle}\nkubernetes ${versions.kubernetes}`);
-    });
+    .action(() => print(versionText));
   addDataDir(program.command('node-process', { hidden: true })).action(async (options: DataDirOption) => {
     const { runNodeProcess } = await import('../cluster/long-running.ts');
     exit(await runNodeProcess(folder(options)));
@@ -178,13 +179,18 @@ async function localNodes(options: DataDirOption): Promise<LocalNodes> {
 function addDown(program: Command): void {
   addDataDir(program.command('down'))
     .description('stop the cluster and its Pods; data stays')
-    .option('--purge', 'remove the data too')
+    .option('--purge', 'remove the data too, and what was merged into your kubeconfig')
     .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
       const { takeDown } = await import('../cluster/down.ts');
+      const { contextName } = await import('../cluster/kubeconfig-file.ts');
       const root = folder(options);
-      const result = await takeDown(root, { clock, machine: thisMachine(), purge: options.purge === true });
-      if (result === 'nothing there') print(`There is no cluster at ${root}.`);
-      else if (result === 'removed') print(`Stopped; ${root} is removed.`);
+      const purge = options.purge === true;
+      const { outcome, kubeconfigs } = await takeDown(root, { clock, machine: thisMachine(), purge });
+      for (const { file, problem } of kubeconfigs)
+        if (problem === undefined) print(`Took context ${contextName} out of ${file}.`);
+        else process.stderr.write(`Context ${contextName} stays in ${file}: ${problem}\n`);
+      if (outcome === 'nothing there') print(`There is no cluster at ${root}.`);
+      else if (outcome === 'removed') print(`Stopped; ${root} is removed.`);
       else print('Stopped. The data stays: coracle up starts it again.');
     });
 }

@@ -22,6 +22,7 @@ import {
   parseKubeconfig,
   selectContext,
   transportOptions,
+  withoutContext,
 } from './kubeconfig.ts';
 import { type MemoryServer, serveTransport } from './memory-server.fixture.ts';
 import { createClient } from './typed-client.ts';
@@ -103,6 +104,20 @@ describe('kubeconfig', () => {
     assert.deepEqual(Object.keys(merged.clusters), ['c1', 'c2', 'coracle'].toSorted());
     assert.equal(merged.users.coracle?.['client-key-data'], Buffer.from('K').toString('base64'));
     assert.equal(mergeKubeconfig(merged, emptyKubeconfig).currentContext, 'coracle');
+  });
+
+  test('a context is taken out with its cluster and user, unless another names them', () => {
+    const entry = kubeconfigOf({ name: 'coracle', server: 'https://me:1', user: { token: 't' } });
+    const before = parseKubeconfig(text);
+    const merged = mergeKubeconfig(before, entry);
+    assert.deepEqual(withoutContext(merged, 'coracle'), { ...before, currentContext: '' });
+    assert.deepEqual(withoutContext(merged, 'nobody'), merged);
+    const shared = { ...merged, contexts: { ...merged.contexts, mine: { cluster: 'coracle', user: 'u1' } } };
+    const rest = withoutContext({ ...shared, currentContext: 'mine' }, 'coracle');
+    assert.deepEqual(
+      [rest.clusters.coracle, rest.users.coracle, rest.currentContext],
+      [{ server: 'https://me:1' }, undefined, 'mine'],
+    );
   });
 
   test('a token file is read again after a minute, and its last good token outlives a missing file', async () => {

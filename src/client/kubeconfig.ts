@@ -107,6 +107,23 @@ export function mergeKubeconfig(into: Kubeconfig, from: Kubeconfig): Kubeconfig 
   };
 }
 
+/** `config` without the context of that name, and without its cluster and user where no other context names them. */
+export function withoutContext(config: Kubeconfig, name: string): Kubeconfig {
+  const gone = own(config.contexts, name);
+  if (!gone) return config;
+  const contexts = without(config.contexts, name);
+  const rest = Object.values(contexts);
+  return {
+    ...config,
+    contexts,
+    clusters: rest.some(({ cluster }) => cluster === gone.cluster)
+      ? config.clusters
+      : without(config.clusters, gone.cluster),
+    users: rest.some(({ user }) => user === gone.user) ? config.users : without(config.users, gone.user),
+    currentContext: config.currentContext === name ? '' : config.currentContext,
+  };
+}
+
 /** The kubeconfig of one cluster and one user. */
 export function kubeconfigOf(entry: {
   readonly name: string;
@@ -243,6 +260,10 @@ function absolute<T extends object>(entry: T, fields: readonly string[], folder:
 
 function own<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+function without<T>(entries: Readonly<Record<string, T>>, name: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).filter(([other]) => other !== name));
 }
 
 function base64(text: string): string {

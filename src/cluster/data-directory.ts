@@ -24,6 +24,8 @@ export interface DataDirectory {
   readonly pki: string;
   readonly store: string;
   readonly kubeconfig: string;
+  /** Paths of kubeconfigs of users that this cluster was merged into, one a line. */
+  readonly mergedKubeconfigs: string;
   /** Process ids and logs of what runs now. */
   readonly run: string;
   readonly node: string;
@@ -56,6 +58,7 @@ export function layOut(root: string): DataDirectory {
     pki: join(absolute, 'pki'),
     store: join(absolute, 'store'),
     kubeconfig: join(absolute, 'kubeconfig'),
+    mergedKubeconfigs: join(absolute, 'merged-kubeconfigs'),
     run: join(absolute, 'run'),
     node,
     containerdRoot: join(node, 'containerd'),

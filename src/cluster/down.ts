@@ -6,6 +6,7 @@ import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../
 import { CommandError } from './command-error.ts';
 import { type DataDirectory, layOut } from './data-directory.ts';
 import type { ThisMachine } from './machine.ts';
+import { type TakenOut, takeOutOfOwn } from './merged-kubeconfig.ts';
 import { mountsBelow, tearDownNode } from './node/node-teardown.ts';
 import { forgetProcess, identify, stopProcess } from './processes.ts';
 import { readSettings } from './up-settings.ts';
@@ -17,14 +18,18 @@ export interface DownOptions {
   readonly purge: boolean;
 }
 
-export type DownResult = 'nothing there' | 'stopped' | 'removed';
+export interface DownResult {
+  readonly outcome: 'nothing there' | 'stopped' | 'removed';
+  /** Kubeconfigs of users that named the removed cluster. */
+  readonly kubeconfigs: readonly TakenOut[];
+}
 
 const controlPlaneGraceMs = 30_000;
 
 export async function takeDown(root: string, options: DownOptions): Promise<DownResult> {
   const { clock, machine, purge } = options;
   const directory = layOut(root);
-  if (!existsSync(directory.root)) return 'nothing there';
+  if (!existsSync(directory.root)) return { outcome: 'nothing there', kubeconfigs: [] };
   if (!existsSync(join(directory.root, 'format')))
     throw new CommandError(
       `${directory.root} was not made by Coracle; nothing was touched.`,
@@ -38,16 +43,17 @@ export async function takeDown(root: string, options: DownOptions): Promise<Down
       await localNodesOf(root, { clock, machine }).takeDown({ purge });
     }
     await tearDownNode(directory, { clock, machine, graceSeconds: purge ? 1 : 10 });
-    if (!purge) return 'stopped';
+    if (!purge) return { outcome: 'stopped', kubeconfigs: [] };
     const [mount] = mountsBelow([directory.root]);
     if (mount !== undefined)
       throw new CommandError(
         `${mount} is still mounted, so the data is not removed.`,
         `Unmount it (umount ${mount}), then try again.`,
       );
+    const kubeconfigs = takeOutOfOwn(directory);
     // Tried again where somebody else starts on it just now.
     rmSync(directory.root, { recursive: true, force: true, maxRetries: 3 });
-    return 'removed';
+    return { outcome: 'removed', kubeconfigs };
   } finally {
     await lock?.release();
   }

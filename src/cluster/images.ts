@@ -1,6 +1,6 @@
 /** Images of the node: brought in from archives with `ctr`, listed through the runtime's own interface. */
 import { spawn } from 'node:child_process';
-import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -16,28 +16,42 @@ import { findProgram, type Machine } from './requirements.ts';
 const criNamespace = 'k8s.io';
 
 /**
- * `coracle image load`, into all nodes that run on this machine. `-` is standard input. Resolves to the images' names once every runtime
- * shows them.
+ * `coracle image load`, into all nodes that run on this machine. `-` is standard input; a pipe's name will do too. Resolves to the
+ * images' names once every runtime shows them.
  */
 export async function loadImages(
   root: string,
   file: string,
   { machine, clock }: { readonly machine: Machine; readonly clock: Clock },
 ): Promise<string[]> {
-  const sockets = [runtimeSocket(layOut(root)), ...furtherRuntimes(root)];
   const path = resolve(file);
-  if (file !== '-' && !statSync(path, { throwIfNoEntry: false })?.isFile())
-    throw new CommandError(`there is no file ${path}.`, 'Give the path of an archive, or - for standard input.');
+  const isReadOnce = file === '-' || !checkArchive(path).isFile();
+  const sockets = [runtimeSocket(layOut(root)), ...furtherRuntimes(root)];
   const content = file === '-' ? () => process.stdin : () => createReadStream(path);
-  if (file === '-' && sockets.length > 1)
+  if (isReadOnce && sockets.length > 1)
     throw new CommandError(
-      'standard input can be read for one node only.',
+      `${file === '-' ? 'standard input' : path} can be read for one node only.`,
       'Write the archive to a file, and give that.',
     );
   const loaded = await Promise.all(
     sockets.map((socket) => loadInto(socket, { machine, clock, name: file, content: content() })),
   );
   return loaded[0] ?? [];
+}
+
+/** Throws a `CommandError` for what cannot be read as one. */
+function checkArchive(path: string): Stats {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found)
+    throw new CommandError(`there is no file ${path}.`, 'Give the path of an archive, or - for standard input.');
+  if (!found.isDirectory()) return found;
+  const isLayout = existsSync(join(path, 'oci-layout'));
+  throw new CommandError(
+    `${path} is a folder, not an archive.`,
+    isLayout
+      ? `It is an OCI image layout: tar -C ${path} -cf - . | coracle image load -`
+      : 'Give one archive, as `docker save` or `skopeo copy ... oci-archive:FILE` writes it, or - for standard input.',
+  );
 }
 
 /** Of the nodes below the cluster's data directory that run. */
@@ -145,9 +159,9 @@ export function importImages(machine: Machine, socket: string, archive: Archive)
   });
 }
 
-/** `ctr` prints a line for each image: `unpacking NAME (sha256:...)...done`. */
+/** `ctr` prints a line for each image: `unpacking NAME (sha256:...)...done`, and from containerd 2 on `NAME    saved`. */
 export function importedNames(output: string): string[] {
-  return [...output.matchAll(/^unpacking (\S+)/gm)].map((match) => match[1]!);
+  return [...output.matchAll(/^(?:unpacking (\S+)|(\S+)\s+saved\s*$)/gm)].map((match) => (match[1] ?? match[2])!);
 }
 
 function lastProblem(text: string, code: number | null): string {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { formatKubeconfig, kubeconfigOf, parseKubeconfig } from '../client/kubeconfig.ts';
+import { formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
 import { CommandError } from './command-error.ts';
-import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
-import type { ThisMachine } from './machine.ts';
+import { checkKubeconfig, writeKubeconfig } from './kubeconfig-file.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -15,7 +14,6 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const config = (name: string) => formatKubeconfig(kubeconfigOf({ name, server: 'https://x', user: { token: 't' } }));
-const machine = (environment: Record<string, string> = {}) => ({ home: folder, environment }) as unknown as ThisMachine;
 
 test('a file is made with its folders, for its owner alone, and may be written again', () => {
   const file = join(folder, 'deep', 'config');
@@ -37,23 +35,4 @@ test('another cluster´s file is not overwritten, nor what is no kubeconfig', ()
 test('a place where no file can be is refused', () => {
   for (const path of ['/proc/nope/config', '/dev/null/config'])
     assert.throws(() => checkKubeconfig(path), /cannot be written/);
-});
-
-test('merging makes the user´s file, or keeps what is in it', () => {
-  const file = mergeIntoOwn(machine(), config('coracle'));
-  assert.equal(file, join(folder, '.kube/config'));
-  writeFileSync(file, config('production'));
-  mergeIntoOwn(machine(), config('coracle'));
-  const merged = parseKubeconfig(readFileSync(file, 'utf8'));
-  assert.deepEqual(Object.keys(merged.contexts), ['production', 'coracle']);
-  assert.equal(merged.currentContext, 'coracle');
-});
-
-test('merging takes the first file of KUBECONFIG, and follows a link instead of replacing it', () => {
-  const real = join(folder, 'real');
-  const link = join(folder, 'link');
-  writeFileSync(real, config('production'));
-  symlinkSync(real, link);
-  assert.equal(mergeIntoOwn(machine({ KUBECONFIG: `${link}:/other` }), config('coracle')), real);
-  assert.ok(Object.hasOwn(parseKubeconfig(readFileSync(real, 'utf8')).contexts, 'coracle'));
 });

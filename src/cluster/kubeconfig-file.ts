@@ -1,23 +1,23 @@
-/**
- * Kubeconfig files on disk: one of the cluster's own, which nobody else's entries may be lost for, and, only when asked, an entry in
- * the user's.
- */
+/** Kubeconfig files on disk: read, written whole, and never over what is somebody else's. */
 import {
   accessSync,
   chmodSync,
+  chownSync,
   constants,
   existsSync,
   readFileSync,
-  realpathSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { messageOf } from '../apimachinery/status.ts';
-import { emptyKubeconfig, formatKubeconfig, mergeKubeconfig, parseKubeconfig } from '../client/kubeconfig.ts';
+import { type Kubeconfig, parseKubeconfig } from '../client/kubeconfig.ts';
 import { CommandError } from './command-error.ts';
 import { makeFolders } from './data-directory.ts';
-import type { ThisMachine } from './machine.ts';
+
+/** Of the context that `adminKubeconfig` names. */
+export const contextName = 'coracle';
 
 /** Throws where writing would fail, or overwrite what is not ours. */
 export function checkKubeconfig(path: string): void {
@@ -29,8 +29,8 @@ export function checkKubeconfig(path: string): void {
     throw unwritable(file, error);
   }
   if (!existsSync(file)) return;
-  const config = read(file);
-  const foreign = Object.keys(config.contexts).find((name) => name !== 'coracle');
+  const config = readKubeconfig(file);
+  const foreign = Object.keys(config.contexts).find((name) => name !== contextName);
   if (foreign !== undefined)
     throw new CommandError(
       `${file} holds another cluster's context (${foreign}) and will not be overwritten.`,
@@ -41,21 +41,12 @@ export function checkKubeconfig(path: string): void {
 /** Returns the file's absolute path. */
 export function writeKubeconfig(path: string, text: string): string {
   const file = resolve(path);
-  write(file, text);
+  makeFile(file, text);
   return file;
 }
 
-/** Adds the cluster to the file that kubectl reads when nothing else is said. Returns its path. */
-export function mergeIntoOwn(machine: ThisMachine, text: string): string {
-  const named = (machine.environment.KUBECONFIG ?? '').split(':').find(Boolean);
-  const path = resolve(named ?? join(machine.home, '.kube', 'config'));
-  const file = existsSync(path) ? realpathSync(path) : path;
-  const before = existsSync(file) ? read(file) : emptyKubeconfig;
-  write(file, formatKubeconfig(mergeKubeconfig(before, parseKubeconfig(text))));
-  return file;
-}
-
-function read(file: string) {
+/** Throws a `CommandError` when the file is no kubeconfig. */
+export function readKubeconfig(file: string): Kubeconfig {
   try {
     return parseKubeconfig(readFileSync(file, 'utf8'));
   } catch (error) {
@@ -63,12 +54,17 @@ function read(file: string) {
   }
 }
 
-/** Readable for its owner only, for it holds a key; renamed into place, so that nobody reads half of it. */
-function write(file: string, text: string): void {
+/**
+ * Readable for its owner only, for it holds a key; renamed into place, so that nobody reads half of it. A file that is there keeps its
+ * owner: with `sudo` the user's own is written by root.
+ */
+function makeFile(file: string, text: string): void {
   try {
     makeFolders(dirname(file));
+    const before = statSync(file, { throwIfNoEntry: false });
     writeFileSync(`${file}.new`, text, { mode: 0o600 });
     chmodSync(`${file}.new`, 0o600);
+    if (before && process.geteuid?.() === 0) chownSync(`${file}.new`, before.uid, before.gid);
     renameSync(`${file}.new`, file);
   } catch (error) {
     throw unwritable(file, error);

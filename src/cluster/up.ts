@@ -8,6 +8,7 @@ import { nodes as nodeType } from '../api/gen/core-v1.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
+import { hostPort } from '../base/host-port.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -22,9 +23,10 @@ import type { ConfiguredComponents } from './component-flags.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
-import { checkKubeconfig, mergeIntoOwn, writeKubeconfig } from './kubeconfig-file.ts';
+import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file.ts';
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
+import { mergeIntoOwn } from './merged-kubeconfig.ts';
 import { checkContainersAllowed } from './node/container-rights.ts';
 import { checkNetworkFree } from './node/network-claim.ts';
 import { nodeKeys } from './node/node-config.ts';
@@ -130,8 +132,8 @@ class Cluster implements StartedCluster {
       return Promise.race([node.failed, nodeReady(server.admin, { ...waiting, clock, signal, note })]);
     });
     await this.#startLocalNodes(place, server, signal);
-    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(machine, kubeconfig) : undefined;
-    if (merged) report({ kind: 'say', text: `  ✓ context coracle merged into ${merged}` });
+    const merged = this.#options.mergeKubeconfig ? mergeIntoOwn(directory, machine, kubeconfig) : undefined;
+    if (merged) report({ kind: 'say', text: `  ✓ context ${contextName} merged into ${merged}` });
     if (!findProgram(machine, 'kubectl')) report({ kind: 'say', text: `  ! ${kubectlMissing}` });
     const next = [...(merged ? [] : [`export KUBECONFIG=${kubeconfigFile}`]), 'kubectl get nodes'];
     report({ kind: 'ready', what: 'The cluster is ready. Next:', next });
@@ -302,7 +304,7 @@ function sameRuntime(before: Partial<ClusterSettings>, now: ClusterSettings): bo
 /** How clients on this machine reach the server. */
 function serverOf({ listen }: ClusterSettings): string {
   const host = listen.host === '0.0.0.0' ? '127.0.0.1' : listen.host === '::' ? '::1' : listen.host;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+  return `https://${hostPort({ host, port: listen.port })}`;
 }
 
 async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {

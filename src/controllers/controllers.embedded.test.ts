@@ -25,18 +25,18 @@ import { clusterRoleBindings, clusterRoles } from '../api/gen/rbac-v1.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 import { formatTime } from '../apimachinery/time.ts';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Client } from '../client/client.ts';
 import { createCertificateRequest } from '../pki/certificate-request.ts';
 import { systemKeys } from '../pki/keys.ts';
+import { eventually } from '../testing/eventually.ts';
 import { startControlPlane } from '../testing/index.ts';
 import { signerNames } from './certificatesigningrequest/requests.ts';
 import { nodeCertificateBindings, servingApproverRole } from './certificatesigningrequest/rights.ts';
 import { targetNodeOf } from './daemonset/placement.ts';
 
 const namespace = 'default';
-const patience = 10_000;
 
 /** What was logged at warn and error. */
 function listeningLog(): { readonly log: Log; readonly complaints: string[] } {
@@ -46,14 +46,6 @@ function listeningLog(): { readonly log: Log; readonly complaints: string[] } {
   };
   const log: Log = { ...silentLog, warn: complain, error: complain, child: () => log };
   return { log, complaints };
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const endMs = systemClock.monotonic() + patience; systemClock.monotonic() < endMs; ) {
-    if (await holds()) return;
-    await sleep(systemClock, 10);
-  }
-  assert.fail(`${what} did not come about within ${patience} ms`);
 }
 
 const isGone = async <T extends KubeObject>(client: Client, type: ResourceType<T>, name: string) =>
@@ -111,9 +103,7 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
   await using cluster = await startControlPlane({ log, scheduler: false });
   const { client } = cluster;
   for (const name of ['n1', 'n2']) await addNode(client, name);
-  await until('Pod addresses for every Node', async () =>
-    (await client.list(nodes)).items.every(({ spec }) => spec.podCIDR),
-  );
+  await eventually(async () => (await client.list(nodes)).items.every(({ spec }) => spec.podCIDR));
 
   const at = (name: string) => ({ namespace, name });
   await client.create(deployments, {
@@ -144,7 +134,7 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
     spec: { minAvailable: 1, selector: selector('web') },
   });
 
-  await until('all workloads ready', async () => {
+  await eventually(async () => {
     await playKubelets(client);
     const [web, agent, db, rc, parts] = await Promise.all([
       client.get(deployments, at('web')),
@@ -162,21 +152,18 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
       parts.status.conditions?.some(({ type }) => type === 'Complete') === true
     );
   });
-  await until('a finished Job with ttl 0 gone', () => isGone(client, jobs, 'once'));
-  await until('endpoints', async () => (await client.get(endpoints, at('web'))).subsets?.[0]?.addresses?.length === 2);
-  await until('slices', async () => {
+  await eventually(() => isGone(client, jobs, 'once'));
+  await eventually(async () => (await client.get(endpoints, at('web'))).subsets?.[0]?.addresses?.length === 2);
+  await eventually(async () => {
     const labelSelector = 'kubernetes.io/service-name=web';
     const [slice] = (await client.list(endpointSlices, { namespace, labelSelector })).items;
     return slice?.endpoints?.filter(({ conditions }) => conditions?.ready).length === 2;
   });
-  await until(
-    'a budget',
-    async () => (await client.get(podDisruptionBudgets, at('web'))).status?.disruptionsAllowed === 1,
-  );
+  await eventually(async () => (await client.get(podDisruptionBudgets, at('web'))).status?.disruptionsAllowed === 1);
 
   const body = { spec: { template: { spec: { containers: [{ name: 'c', image: 'two' }] } } } };
   await client.patch(deployments, at('web'), { type: 'strategic', body });
-  await until('the rollout', async () => {
+  await eventually(async () => {
     await playKubelets(client);
     const { status } = await client.get(deployments, at('web'));
     return status?.updatedReplicas === 2 && status.replicas === 2 && status.availableReplicas === 2;
@@ -185,7 +172,7 @@ test('workloads run, roll out and end; endpoints follow; nothing is left behind 
   assert.equal(revised.metadata.annotations?.['deployment.kubernetes.io/revision'], '2');
 
   await client.delete(deployments, at('web'), { propagationPolicy: 'Foreground' });
-  await until('foreground deletion', async () => {
+  await eventually(async () => {
     await playKubelets(client);
     return (await isGone(client, deployments, 'web')) && (await client.list(replicaSets)).items.length === 0;
   });
@@ -197,7 +184,7 @@ test('a Namespace has what Pods need, and goes with all that is in it', async ()
   await using cluster = await startControlPlane({ log });
   const { client } = cluster;
   await client.create(namespaces, { metadata: { name: 'tmp' }, spec: {} });
-  await until('its account and certificate', async () => {
+  await eventually(async () => {
     const [accounts, maps] = await Promise.all([
       client.list(serviceAccounts, { namespace: 'tmp' }),
       client.list(configMaps, { namespace: 'tmp' }),
@@ -206,22 +193,16 @@ test('a Namespace has what Pods need, and goes with all that is in it', async ()
   });
   const metadata = { namespace: 'tmp', name: 't', annotations: { 'kubernetes.io/service-account.name': 'default' } };
   await client.create(secrets, { metadata, type: 'kubernetes.io/service-account-token' });
-  await until(
-    'a token',
-    async () => (await client.get(secrets, { namespace: 'tmp', name: 't' })).data?.token !== undefined,
-  );
+  await eventually(async () => (await client.get(secrets, { namespace: 'tmp', name: 't' })).data?.token !== undefined);
   await client.create(deployments, {
     metadata: { namespace: 'tmp', name: 'web' },
     spec: { replicas: 2, selector: selector('web'), template: template('web') },
   });
-  await until('Pods', async () => (await client.list(pods, { namespace: 'tmp' })).items.length === 2);
+  await eventually(async () => (await client.list(pods, { namespace: 'tmp' })).items.length === 2);
   await client.delete(namespaces, { name: 'tmp' });
-  await until('its end', () => isGone(client, namespaces, 'tmp'));
+  await eventually(() => isGone(client, namespaces, 'tmp'));
   assert.deepEqual((await client.list(pods)).items, []);
-  await until(
-    'aggregated roles',
-    async () => ((await client.get(clusterRoles, { name: 'edit' })).rules ?? []).length > 5,
-  );
+  await eventually(async () => ((await client.get(clusterRoles, { name: 'edit' })).rules ?? []).length > 5);
   assert.deepEqual(complaints, []);
 });
 
@@ -239,7 +220,7 @@ test('a kubelet’s requests for certificates are approved and signed with no ma
     const request = Buffer.from(createCertificateRequest(systemKeys.generate(), names)).toString('base64');
     const usages = ['digital signature' as const, purpose];
     await by.create(certificateSigningRequests, { metadata: { name }, spec: { request, signerName, usages } });
-    await until(`a certificate for ${name}`, async () => {
+    await eventually(async () => {
       const { status } = await cluster.client.get(certificateSigningRequests, { name });
       return status?.certificate !== undefined;
     });

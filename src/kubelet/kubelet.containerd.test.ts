@@ -5,105 +5,43 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { configMaps, events, type Pod, type PodSpec, pods, secrets } from '../api/gen/core-v1.ts';
-import { sleep, systemClock } from '../base/clock.ts';
-import { startContainerd, type TestContainerd } from '../testing/containerd.ts';
+import { configMaps, pods, secrets } from '../api/gen/core-v1.ts';
+import { systemClock } from '../base/clock.ts';
+import { startContainerd } from '../testing/containerd.ts';
+import { eventually } from '../testing/eventually.ts';
 import { type ImageRegistry, registryHost, startImageRegistry } from '../testing/image-registry.ts';
 import { needs } from '../testing/needs.ts';
 import { busyboxImage, busyboxImageArchive } from '../testing/oci-image.ts';
-import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { defaultConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
 import { getPod, kubeletHarness, testPod } from './kubelet.fixture.ts';
-import { type Kubelet, startKubelet } from './kubelet.ts';
+import { startKubelet } from './kubelet.ts';
+import { forever, image, RealKubelet, shell } from './real-kubelet.fixture.ts';
 import { connectRuntime } from './runtime/cri/cri-runtime.ts';
-import type { ContainerRuntime } from './runtime/runtime.ts';
 
 const node = 'real-node';
-const image = 'local.test/busybox:1';
-const shell = (script: string) => ({ name: 'main', image, command: ['sh', '-c', script] });
-/** Obeys SIGTERM at once, as a good program does. */
-const forever = (script = ':') => shell(`trap 'exit 0' TERM; ${script}; while true; do sleep 0.1; done`);
-describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
-  const harness = kubeletHarness(systemClock);
-  const { client } = harness;
-  let containerd: TestContainerd;
-  let runtime: ContainerRuntime;
-  let registry: ImageRegistry;
-  let configuration: KubeletConfiguration;
-  let kubelet: Kubelet;
-  let stop: AbortController;
 
-  const startOne = async () => {
-    const started = harness.context();
-    const host = linuxHost({ clock: systemClock, random: harness.random, log: harness.log, configuration });
-    kubelet = await startKubelet(started.context, { nodeName: node, runtime, host, configuration });
-    stop = started.stop;
-  };
+describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
+  const real = new RealKubelet(node);
+  const { client, harness } = real;
+  const create: RealKubelet['create'] = (...pod) => real.create(...pod);
+  const pod = (name: string) => real.pod(name);
+  const phase = (name: string, wanted: string) => real.phase(name, wanted);
+  const remove = (name: string, gracePeriodSeconds?: number) => real.remove(name, gracePeriodSeconds);
+  const status = (name: string, container?: string) => real.status(name, container);
+  const exec = (name: string, script: string) => real.exec(name, script);
+  const log = (name: string, options?: object) => real.log(name, options);
+  let registry: ImageRegistry;
 
   before(async () => {
-    containerd = await startContainerd();
-    const { directory, cgroupRoot } = containerd;
-    await containerd.importImage(busyboxImageArchive(image));
-    registry = await startImageRegistry(containerd.registryDirectory);
-    runtime = await connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
-    configuration = {
-      ...defaultConfiguration,
-      rootDirectory: join(directory, 'kubelet'),
-      podLogsDirectory: join(directory, 'logs'),
-      containerLogsDirectory: join(directory, 'links'),
-      staticPodPath: join(directory, 'manifests'),
-      clusterDns: ['10.96.0.10'],
-      clusterDomain: 'cluster.local',
-      cgroupRoot,
-    };
-    await mkdir(configuration.staticPodPath);
-    await startOne();
-    await until(async () => kubelet.isReady);
+    await real.start();
+    registry = await startImageRegistry(real.containerd.registryDirectory);
   });
 
   after(async () => {
-    stop?.abort(new Error('the test is over'));
-    await kubelet?.done;
-    runtime?.close();
     await registry?.stop();
-    await containerd?.stop();
+    await real.stop();
   });
-
-  const create = (name: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, metadata?: Pod['metadata']) =>
-    client.create(pods, testPod(name, node, spec, metadata));
-  const pod = (name: string) => getPod(client, name);
-  const phase = (name: string, wanted: string) =>
-    until(
-      async () => (await pod(name))?.status?.phase === wanted,
-      async () => JSON.stringify((await pod(name))?.status),
-    );
-  const remove = async (name: string, gracePeriodSeconds?: number) => {
-    await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds });
-    await until(
-      async () => (await pod(name)) === undefined,
-      async () => JSON.stringify(await pod(name)),
-    );
-  };
-  const status = async (name: string, container = 'main') =>
-    [
-      ...((await pod(name))?.status?.containerStatuses ?? []),
-      ...((await pod(name))?.status?.initContainerStatuses ?? []),
-    ].find((one) => one.name === container);
-  const exec = async (name: string, script: string) => {
-    const id = kubelet.runningContainer('default', name, 'main')!;
-    const { stdout, stderr } = await runtime.execSync(id, ['sh', '-c', script]);
-    return Buffer.concat([stdout, stderr]).toString();
-  };
-  const log = async (name: string, options = {}) => {
-    let text = '';
-    for await (const bytes of await kubelet.containerLog({ namespace: 'default', name }, 'main', options))
-      text += Buffer.from(bytes).toString();
-    return text;
-  };
-  const told = async (name: string) =>
-    (await client.list(events)).items
-      .filter((event) => event.involvedObject.name === name)
-      .map(({ message }) => message ?? '');
 
   it('gives a container its environment, files, name servers and hosts file', async () => {
     await client.create(configMaps, {
@@ -182,8 +120,8 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     assert.match(await exec('inside', 'echo x > /config/new'), /Read-only file system/);
     await remove('inside');
     assert.equal(
-      existsSync(join(configuration.rootDirectory, 'pods')) &&
-        readdirSync(join(configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')),
+      existsSync(join(real.configuration.rootDirectory, 'pods')) &&
+        readdirSync(join(real.configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')),
       false,
     );
   });
@@ -199,11 +137,17 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     });
     await phase('limited', 'Running');
     const uid = (await pod('limited'))!.metadata.uid!;
-    const group = join('/sys/fs/cgroup/memory', configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`);
+    const group = join('/sys/fs/cgroup/memory', real.configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`);
     if (existsSync(group)) {
       assert.equal(readFileSync(join(group, 'memory.limit_in_bytes'), 'utf8').trim(), String(64 * 1024 * 1024));
-      const container = kubelet.runningContainer('default', 'limited', 'main')!;
-      const cpu = join('/sys/fs/cgroup/cpu', configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`, container);
+      const container = real.kubelet.runningContainer('default', 'limited', 'main')!;
+      const cpu = join(
+        '/sys/fs/cgroup/cpu',
+        real.configuration.cgroupRoot,
+        'kubepods/burstable',
+        `pod${uid}`,
+        container,
+      );
       assert.equal(readFileSync(join(cpu, 'cpu.shares'), 'utf8').trim(), '102');
       assert.equal(readFileSync(join(cpu, 'cpu.cfs_quota_us'), 'utf8').trim(), '25000');
     }
@@ -225,16 +169,14 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     const condition = async (type: string) =>
       (await pod('resized'))?.status?.conditions?.find((one) => one.type === type);
     const runsWith = async (cpu: string, memory: string) =>
-      until(
-        async () => {
-          const { limits } = (await status('resized'))?.resources ?? {};
-          return limits?.cpu === cpu && limits.memory === memory && !(await condition('PodResizeInProgress'));
-        },
-        async () => JSON.stringify([await pod('resized'), harness.lines.slice(-5)]),
-      );
+      eventually(async () => {
+        const { limits } = (await status('resized'))?.resources ?? {};
+        assert.deepEqual([limits?.cpu, limits?.memory], [cpu, memory], harness.lines.slice(-5).join('\n'));
+        assert.equal(await condition('PodResizeInProgress'), undefined);
+      });
     await create('resized', { containers: [asking('100m', '64Mi')] }, { generation: 1 });
     await phase('resized', 'Running');
-    const id = kubelet.runningContainer('default', 'resized', 'main')!;
+    const id = real.kubelet.runningContainer('default', 'resized', 'main')!;
     const uid = (await pod('resized'))!.metadata.uid!;
     const limitsOf = () => {
       const of = (controller: string, file: string) =>
@@ -242,7 +184,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
           const path = join(
             '/sys/fs/cgroup',
             controller,
-            configuration.cgroupRoot,
+            real.configuration.cgroupRoot,
             'kubepods',
             `pod${uid}`,
             child,
@@ -259,9 +201,9 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     if (isV1) assert.deepEqual(limitsOf(), { memory: [128 * mebibyte, 128 * mebibyte], quota: [20_000, 20_000] });
     await exec('resized', 'while [ $(stat -c %s /dev/shm/x) -lt 24000000 ]; do sleep 0.1; done');
     await resize('100m', '8Mi');
-    await until(
-      async () => (await condition('PodResizeInProgress'))?.reason === 'Error',
-      async () => JSON.stringify(await pod('resized')),
+    await eventually(
+      () => condition('PodResizeInProgress'),
+      (resize) => resize?.reason === 'Error',
     );
     assert.match(
       (await condition('PodResizeInProgress'))?.message ?? '',
@@ -271,7 +213,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await resize('100m', '64Mi');
     await runsWith('100m', '64Mi');
     if (isV1) assert.deepEqual(limitsOf(), { memory: [64 * mebibyte, 64 * mebibyte], quota: [10_000, 10_000] });
-    assert.equal(kubelet.runningContainer('default', 'resized', 'main'), id);
+    assert.equal(real.kubelet.runningContainer('default', 'resized', 'main'), id);
     assert.equal((await status('resized'))?.restartCount, 0);
     await remove('resized');
   });
@@ -304,7 +246,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       containers: [forever('for i in 1 2 3; do echo line $i; done; sleep 0.2; echo error >&2; sleep 0.5; echo late')],
     });
     await phase('talks', 'Running');
-    await until(async () => (await log('talks')).includes('late'));
+    await eventually(async () => (await log('talks')).includes('late'));
     assert.equal(await log('talks'), 'line 1\nline 2\nline 3\nerror\nlate\n');
     assert.equal(await log('talks', { tailLines: 2 }), 'error\nlate\n');
     assert.equal(await log('talks', { limitBytes: 9 }), 'line 1\nli');
@@ -338,7 +280,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       metadata: { name: 'changing', namespace: 'default' },
       data: { a: 'new', more: 'y' },
     });
-    await until(async () => (await exec('watcher', 'cat /config/a')) === 'new');
+    await eventually(async () => (await exec('watcher', 'cat /config/a')) === 'new');
     assert.equal(await exec('watcher', 'ls /config'), 'a\nmore\n');
     await remove('watcher');
   });
@@ -357,11 +299,11 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       (await pod('probed'))?.status?.conditions?.some(
         ({ type, status: value }) => type === 'Ready' && value === 'True',
       ) ?? false;
-    await until(isReady);
+    await eventually(isReady);
     await exec('probed', 'rm /alive');
-    await until(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
-    await until(isReady);
-    const messages = await told('probed');
+    await eventually(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
+    await eventually(isReady);
+    const messages = await real.told('probed');
     assert.ok(
       messages.includes("Liveness probe failed: cat: can't open '/alive': No such file or directory\n"),
       messages.join('\n'),
@@ -384,11 +326,11 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
         },
       ],
       volumes: [
-        { name: 'shared', hostPath: { path: join(containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } },
+        { name: 'shared', hostPath: { path: join(real.containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } },
       ],
     });
     await phase('hooked', 'Running');
-    const file = join(containerd.directory, 'hooked', 'log');
+    const file = join(real.containerd.directory, 'hooked', 'log');
     assert.equal(readFileSync(file, 'utf8'), 'started\n');
     await remove('hooked');
     assert.equal(readFileSync(file, 'utf8'), 'started\nstopping\n');
@@ -399,7 +341,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       restartPolicy: 'Never' as const,
       restartPolicyRules: [{ action, exitCodes: { operator: 'In' as const, values: [code] } }],
     });
-    const file = join(containerd.directory, 'rules');
+    const file = join(real.containerd.directory, 'rules');
     const volumes = [{ name: 'notes', hostPath: { path: file, type: 'DirectoryOrCreate' as const } }];
     const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
     const counted = (name: string, more: string) => ({
@@ -425,13 +367,13 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     });
     const seen = () => (existsSync(join(file, 'seen')) ? readFileSync(join(file, 'seen'), 'utf8').split('\n') : []);
     const count = (name: string) => seen().filter((line) => line === name).length;
-    await until(
-      async () => count('all') === 2 && count('main') === 2 && (await pod('ruled'))?.status?.phase === 'Running',
-      async () => JSON.stringify([seen(), (await pod('ruled'))?.status]),
-    );
+    await eventually(async () => {
+      assert.deepEqual([count('all'), count('main')], [2, 2], seen().join());
+      assert.equal((await pod('ruled'))?.status?.phase, 'Running');
+    });
     assert.equal(count('setup'), 2);
     assert.ok(count('one') >= 2);
-    await until(async () => (await status('ruled', 'main'))?.restartCount === 1);
+    await eventually(async () => (await status('ruled', 'main'))?.restartCount === 1);
     assert.equal((await status('ruled', 'setup'))?.lastState?.terminated?.reason, 'RestartingAllContainers');
     await remove('ruled', 1);
   });
@@ -450,24 +392,24 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     });
     const container = { name: 'main', image: `${registryHost}/team/app:1`, imagePullPolicy: 'Always' as const };
     await create('stranger', { containers: [container] });
-    await until(async () => (await status('stranger'))?.state?.waiting?.reason === 'ErrImagePull');
+    await eventually(async () => (await status('stranger'))?.state?.waiting?.reason === 'ErrImagePull');
     await create('member', { containers: [container], imagePullSecrets: [{ name: 'pull' }] });
     await phase('member', 'Running');
     assert.ok(
-      (await told('member')).some((message) =>
+      (await real.told('member')).some((message) =>
         /^Successfully pulled image "registry.test\/team\/app:1" in .* Image size: \d+ bytes\.$/.test(message),
       ),
     );
     // The image is here now, but only for those who could have pulled it.
     const present = { ...container, imagePullPolicy: 'IfNotPresent' as const };
     await create('intruder', { containers: [present] });
-    await until(async () => (await status('intruder'))?.state?.waiting?.reason === 'ErrImagePull');
+    await eventually(async () => (await status('intruder'))?.state?.waiting?.reason === 'ErrImagePull');
     await create('lurker', { containers: [{ ...container, imagePullPolicy: 'Never' }] });
-    await until(async () => (await status('lurker'))?.state?.waiting?.reason === 'ErrImageNeverPull');
+    await eventually(async () => (await status('lurker'))?.state?.waiting?.reason === 'ErrImageNeverPull');
     await create('colleague', { containers: [present], imagePullSecrets: [{ name: 'pull' }] });
     await phase('colleague', 'Running');
     assert.ok(
-      (await told('colleague')).includes(
+      (await real.told('colleague')).includes(
         `Container image "${present.image}" already present on machine and can be accessed by the pod`,
       ),
     );
@@ -500,13 +442,27 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       await exec('secure', 'grep -E "NoNewPrivs|Seccomp:|CapBnd" /proc/self/status'),
       /CapBnd:\s+0000000000000400\nNoNewPrivs:\s+1\nSeccomp:\s+2/,
     );
-    await until(async () => (await status('root'))?.state?.waiting?.reason === 'CreateContainerConfigError');
+    await eventually(async () => (await status('root'))?.state?.waiting?.reason === 'CreateContainerConfigError');
     assert.match(
       (await status('root'))?.state?.waiting?.message ?? '',
       /^container has runAsNonRoot and image will run as root/,
     );
     await remove('secure', 1);
     await remove('root', 1);
+  });
+
+  it("confines a container by a profile of the node's own", async () => {
+    const folder = join(real.configuration.rootDirectory, 'seccomp', 'profiles');
+    await mkdir(folder, { recursive: true });
+    const syscalls = [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }];
+    await writeFile(join(folder, 'no-mkdir.json'), JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls }));
+    await create('confined', {
+      securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/no-mkdir.json' } },
+      containers: [forever()],
+    });
+    await phase('confined', 'Running');
+    assert.match(await exec('confined', 'touch /file && mkdir /folder'), /\/folder': Operation not permitted/);
+    await remove('confined', 1);
   });
 
   it("shares the host's network, and forwards ports of the host into Pods", async () => {
@@ -525,7 +481,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     assert.equal(podIP, hostIP);
     assert.match(await exec('host', 'head -1 /etc/hosts'), /managed hosts file \(host network\)/);
     const address = (await pod('ported'))!.status!.podIP!;
-    await until(
+    await eventually(
       async () =>
         (await fetch(`http://${address}/`).then(
           (answer) => answer.text(),
@@ -537,7 +493,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
   });
 
   it('runs Pods from files, with mirrors that come back', async () => {
-    const path = join(configuration.staticPodPath, 'static.yaml');
+    const path = join(real.configuration.staticPodPath, 'static.yaml');
     const manifest = (script: string) => `apiVersion: v1
 kind: Pod
 metadata: {name: static}
@@ -555,16 +511,16 @@ spec:
     assert.equal(mirror?.metadata.ownerReferences?.[0]?.kind, 'Node');
     const id = (await status(name))?.containerID;
     await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 });
-    await until(
+    await eventually(
       async () => (await pod(name))?.metadata.uid !== mirror?.metadata.uid && (await status(name))?.containerID === id,
     );
     await writeFile(path, manifest('echo two'));
-    await until(
-      async () => (await status(name))?.containerID !== id && (await log(name).catch(() => '')) === 'two\n',
-      async () => JSON.stringify(await pod(name)),
-    );
+    await eventually(async () => {
+      assert.notEqual((await status(name))?.containerID, id);
+      assert.equal(await log(name), 'two\n');
+    });
     await rm(path);
-    await until(async () => (await pod(name)) === undefined);
+    await eventually(async () => (await pod(name)) === undefined);
   });
 });
 
@@ -592,7 +548,7 @@ describe('a node that loses its parts', needs('containers'), () => {
         stop.abort(new Error('killed'));
         await kubelet.done;
       };
-      await until(async () => kubelet.isReady);
+      await eventually(async () => kubelet.isReady);
       return kubelet;
     };
     const state = async () => (await getPod(harness.client, 'web'))?.status?.containerStatuses?.[0];
@@ -600,7 +556,7 @@ describe('a node that loses its parts', needs('containers'), () => {
       await containerd.importImage(busyboxImageArchive(image));
       await launch();
       await harness.client.create(pods, testPod('web', node, { containers: [forever(': survives the kubelet')] }));
-      await until(async () => (await state())?.ready === true);
+      await eventually(async () => (await state())?.ready === true);
       const first = await state();
       await kill();
       await containerd.kill();
@@ -610,18 +566,20 @@ describe('a node that loses its parts', needs('containers'), () => {
       const kubelet = await launch();
       // Once a Pod that came later runs, the kubelet has seen the other one too.
       await harness.client.create(pods, testPod('later', node, { containers: [forever()] }));
-      await until(async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true);
+      await eventually(
+        async () => (await getPod(harness.client, 'later'))?.status?.containerStatuses?.[0]?.ready === true,
+      );
       assert.equal((await state())?.containerID, first?.containerID);
       assert.equal((await state())?.restartCount, 0);
       await containerd.kill();
-      await until(async () => !kubelet.isReady);
+      await eventually(async () => !kubelet.isReady);
       await containerd.restart();
       for (const name of ['web', 'later']) {
         await harness.client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 5 });
-        await until(async () => (await getPod(harness.client, name)) === undefined);
+        await eventually(async () => (await getPod(harness.client, name)) === undefined);
       }
       // The object goes first, what is left of its containers then.
-      await until(async () => (await runtime.listContainers()).length === 0);
+      await eventually(async () => (await runtime.listContainers()).length === 0);
     } finally {
       // First of all: a kubelet that goes on without its runtime keeps the whole test file from ending.
       await kill();
@@ -630,11 +588,3 @@ describe('a node that loses its parts', needs('containers'), () => {
     }
   });
 });
-
-async function until(condition: () => Promise<boolean>, state?: () => Promise<string>): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (await condition()) return;
-    await sleep(systemClock, 50);
-  }
-  assert.fail(`the condition did not come true within 30 seconds${state ? `: ${await state()}` : ''}`);
-}

@@ -2,23 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { events, pods } from '../api/gen/core-v1.ts';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { type CriMethods, type CriServer, startCriServer } from '../testing/cri-server.ts';
+import { eventually } from '../testing/eventually.ts';
 import { simulatedHost } from './host/simulated-host.ts';
 import { kubeletHarness, testPod } from './kubelet.fixture.ts';
 import { startKubelet } from './kubelet.ts';
 import { connectRuntime } from './runtime/cri/cri-runtime.ts';
 
 const node = 'node-1';
-
-async function until<T>(found: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (let i = 0; i < 3000; i++) {
-    const value = await found();
-    if (value !== undefined) return value;
-    await sleep(systemClock, 10);
-  }
-  assert.fail('it did not come true within thirty seconds');
-}
 
 async function setUp(t: TestContext, handlers: readonly { readonly name: string; readonly userNamespaces: boolean }[]) {
   const cri = await startCriServer();
@@ -35,7 +27,7 @@ async function setUp(t: TestContext, handlers: readonly { readonly name: string;
     runtime.close();
     await cri.stop();
   });
-  await until(() => kubelet.isReady || undefined);
+  await eventually(() => kubelet.isReady);
   return { cri, ...harness };
 }
 
@@ -59,7 +51,7 @@ describe('a Pod with users of its own', () => {
   it('has a range of ids in its sandbox, its containers and their mounts; others have the node’s', async (t) => {
     const { cri, client } = await setUp(t, [{ name: '', userNamespaces: true }]);
     await client.create(pods, podOf('own', false));
-    const created = await until(() => requests(cri, 'CreateContainer')[0]);
+    const created = await eventually(() => requests(cri, 'CreateContainer')[0] ?? false);
     const range = [{ hostId: 65_536, containerId: 0, length: 65_536 }];
     const own = { mode: 'POD', uids: range, gids: range };
     const [sandbox] = requests(cri, 'RunPodSandbox');
@@ -70,11 +62,11 @@ describe('a Pod with users of its own', () => {
     assert.deepEqual([mount?.uidMappings, mount?.gidMappings], [range, range]);
 
     await client.create(pods, podOf('other', false));
-    const second = await until(() => requests(cri, 'RunPodSandbox')[1]);
+    const second = await eventually(() => requests(cri, 'RunPodSandbox')[1] ?? false);
     assert.equal(second.config?.linux?.securityContext?.namespaceOptions?.usernsOptions?.uids[0]?.hostId, 131_072);
 
     await client.create(pods, podOf('common'));
-    const third = await until(() => requests(cri, 'RunPodSandbox')[2]);
+    const third = await eventually(() => requests(cri, 'RunPodSandbox')[2] ?? false);
     const common = { mode: 'NODE', uids: [], gids: [] };
     assert.deepEqual(third.config?.linux?.securityContext?.namespaceOptions?.usernsOptions, common);
   });
@@ -82,8 +74,8 @@ describe('a Pod with users of its own', () => {
   it('does not run where the runtime cannot give it any, and says so', async (t) => {
     const { cri, client } = await setUp(t, [{ name: '', userNamespaces: false }]);
     await client.create(pods, podOf('own', false));
-    const told = await until(async () =>
-      (await client.list(events)).items.find(({ reason }) => reason === 'FailedCreatePodSandBox'),
+    const told = await eventually(
+      async () => (await client.list(events)).items.find(({ reason }) => reason === 'FailedCreatePodSandBox') ?? false,
     );
     const problem = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
     assert.equal(told.message, `Failed to create pod sandbox: ${problem}`);

@@ -15,6 +15,7 @@ import {
 } from '../../src/api/gen/admissionregistration-v1.ts';
 import type { StatusError } from '../../src/apimachinery/status.ts';
 import { startWebhookServer } from '../../src/apiserver/webhook-client/webhook-server.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { startCluster } from '../conformance/cluster.ts';
 import { type CustomObject, type Defined, define, type Schema } from '../conformance/definitions.ts';
 
@@ -39,17 +40,10 @@ const ruleFor = (defined: Defined): RuleWithOperations => ({
 
 /** Tries until a policy or webhook that was just configured is in force: the server hears of it by watching. */
 async function untilRefused(attempt: () => Promise<unknown>): Promise<StatusError> {
-  for (;;) {
+  return eventually(async () => {
     const outcome = await attempt().catch((error: unknown) => error);
-    if (outcome instanceof Error) return outcome as StatusError;
-  }
-}
-
-async function until<T>(attempt: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await attempt();
-    if (right(answer)) return answer;
-  }
+    return outcome instanceof Error && (outcome as StatusError);
+  });
 }
 
 async function metrics(): Promise<string> {
@@ -137,7 +131,7 @@ describe('a policy', async () => {
       metadata: { name: 'warn-colours' },
       spec: { policyName: 'colours', validationActions: ['Warn'] },
     });
-    await until(
+    await eventually(
       () => client.create(type, gadget('plain', { size: 1 }), { dryRun: true }),
       () => warnings.some((text) => text.includes("ValidatingAdmissionPolicy 'colours' with binding 'warn-colours'")),
     );
@@ -164,7 +158,7 @@ describe('a policy', async () => {
       metadata: { name: 'paint' },
       spec: { policyName: 'paint' },
     });
-    const made = await until(
+    const made = await eventually(
       () => client.create(painted.type(), gadget('a', { size: 1 }), { dryRun: true }),
       ({ spec }) => (spec as { readonly colour?: string }).colour !== undefined,
     );
@@ -216,7 +210,7 @@ describe('webhooks', () => {
         { ...hook('idle', judge), matchConditions: [{ name: 'never', expression: "object.metadata.name == 'never'" }] },
       ],
     });
-    await until(
+    await eventually(
       () => client.create(type, gadget('a', { size: 1 }), { dryRun: true }),
       ({ spec }) => (spec as { readonly colour?: string }).colour === 'green',
     );

@@ -17,6 +17,7 @@ import {
   startAggregatedServer,
 } from '../../src/apiserver/aggregation/aggregated-server.fixture.ts';
 import { splitLines } from '../../src/client/json-lines.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { startCluster, when } from '../conformance/cluster.ts';
 
 const cluster = await startCluster({ controllers: [], scheduler: false });
@@ -312,13 +313,11 @@ describe('discovery of an aggregated API', () => {
     };
     return items.find(({ metadata }) => metadata.name === group)?.versions[0];
   };
-  const fresh = async (group: string, freshness: string) => {
-    for (;;) {
+  const fresh = (group: string, freshness: string) =>
+    eventually(async () => {
       const version = await discovered(group);
-      if (version?.freshness === freshness) return version;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+      return version?.freshness === freshness && version;
+    });
 
   for (const aggregatedDiscovery of [true, false]) {
     it(`is part of this server's, ${aggregatedDiscovery ? 'taken from its own' : 'made of its plain documents'}`, async () => {

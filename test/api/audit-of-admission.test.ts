@@ -16,6 +16,7 @@ import { startWebhookServer } from '../../src/apiserver/webhook-client/webhook-s
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createClient, createHttpTransport } from '../../src/client/index.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { openCluster } from './cluster.ts';
 
 const told: AuditEvent[] = [];
@@ -50,12 +51,12 @@ const named = (name: string) => ({ objectSelector: { matchLabels: { for: name } 
 
 /** Creates until what was just configured is in force, and answers what the log says of the last time. */
 async function annotationsOf(name: string, isThere: (annotations: Readonly<Record<string, string>>) => boolean) {
-  for (let attempt = 0; ; attempt++) {
-    const metadata = { namespace: 'default', name: `${name}-${attempt}`, labels: { for: name } };
+  let attempts = 0;
+  return eventually(async () => {
+    const metadata = { namespace: 'default', name: `${name}-${attempts++}`, labels: { for: name } };
     await client.create(configMaps, { metadata, data: { size: '7' } });
-    const annotations = told.findLast(({ objectRef }) => objectRef?.name === metadata.name)?.annotations ?? {};
-    if (isThere(annotations)) return annotations;
-  }
+    return told.findLast(({ objectRef }) => objectRef?.name === metadata.name)?.annotations ?? {};
+  }, isThere);
 }
 
 it('a mutating webhook: that it changed the object, how, and what it has to say', async () => {

@@ -23,10 +23,11 @@ import {
   serviceAccounts,
 } from '../../src/api/gen/core-v1.ts';
 import { roleBindings, roles } from '../../src/api/gen/rbac-v1.ts';
-import { isAlreadyExists, messageOf, StatusError } from '../../src/apimachinery/status.ts';
+import { messageOf, StatusError } from '../../src/apimachinery/status.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Client, createClient, createHttpTransport } from '../../src/client/index.ts';
 import { parseKubeconfig, transportOptions } from '../../src/client/kubeconfig.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
 import { needs } from '../../src/testing/needs.ts';
@@ -75,19 +76,6 @@ async function refused(call: Promise<unknown>, code: number, message: string | R
     assert.equal(error.code, code);
     return true;
   });
-}
-
-/** Tried again while a right that was just granted has not reached the authorizer. */
-async function inTime<T>(call: () => Promise<T>): Promise<T> {
-  const started = performance.now();
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (performance.now() - started > 10_000 || isAlreadyExists(error)) throw error;
-      await new Promise<void>((done) => setTimeout(done, 10));
-    }
-  }
 }
 
 async function httpsClient(kubeconfig: string) {
@@ -316,7 +304,7 @@ describe('an embedded control plane', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
     });
-    await inTime(() => jane.list(pods, { namespace: 'default' }));
+    await eventually(() => jane.list(pods, { namespace: 'default' }));
     await refused(
       jane.list(pods),
       403,
@@ -354,7 +342,7 @@ describe('an embedded control plane', () => {
     const message =
       /^roles\.rbac\.authorization\.k8s\.io "all-secrets" is forbidden: user "editor" \(groups=\["system:authenticated"\]\) is attempting to grant RBAC permissions not currently held:\n\{APIGroups:\[""\], Resources:\["secrets"\], Verbs:\["get"\]\}$/;
     // Until the right to make roles has arrived the refusal is another one.
-    await inTime(() => refused(editor.create(roles, role), 403, message));
+    await eventually(() => refused(editor.create(roles, role), 403, message));
   });
 
   describe('a kubelet is system:node:NAME and nothing more', () => {
@@ -377,7 +365,7 @@ describe('an embedded control plane', () => {
     before(async () => {
       kubelet = cluster.clientOf('system:node:mine', groups);
       other = cluster.clientOf('system:node:other', groups);
-      await inTime(() => kubelet.create(nodes, nodeNamed('mine')));
+      await eventually(() => kubelet.create(nodes, nodeNamed('mine')));
       await other.create(nodes, nodeNamed('other'));
       for (const name of ['used-here', 'used-there', 'unused']) {
         await cluster.client.create(secrets, { metadata: { name, namespace: 'default' } });
@@ -389,7 +377,7 @@ describe('an embedded control plane', () => {
     const secret = (name: string) => kubelet.get(secrets, { namespace: 'default', name });
 
     test('it reads the Secrets of Pods that run on it, and no others', async () => {
-      assert.equal((await inTime(() => secret('used-here'))).metadata.name, 'used-here');
+      assert.equal((await eventually(() => secret('used-here'))).metadata.name, 'used-here');
       for (const name of ['used-there', 'unused']) {
         const why = "no relationship found between node 'mine' and this object";
         const what = `User "system:node:mine" cannot get resource "secrets" in API group "" in the namespace "default"`;
@@ -400,7 +388,7 @@ describe('an embedded control plane', () => {
     });
 
     test('it lists the Pods that run on it, and no others', async () => {
-      const mine = await inTime(() => kubelet.list(pods, { fieldSelector: 'spec.nodeName=mine' }));
+      const mine = await eventually(() => kubelet.list(pods, { fieldSelector: 'spec.nodeName=mine' }));
       assert.deepEqual(
         mine.items.map(({ metadata }) => metadata.name),
         ['here'],
@@ -508,6 +496,6 @@ test('what is asked for is what runs', async () => {
   await refused(cluster.client.raw({ method: 'GET', path: '/apis/batch/v1/jobs' }), 404, /./);
   await cluster.client.create(deployments, deployment(1));
   await cluster.client.create(namespaces, { metadata: { name: 'later' }, spec: {} });
-  await inTime(() => cluster.client.get(serviceAccounts, { namespace: 'later', name: 'default' }));
+  await eventually(() => cluster.client.get(serviceAccounts, { namespace: 'later', name: 'default' }));
   assert.deepEqual((await cluster.client.list(pods)).items, [], 'nobody makes Pods of the Deployment');
 });

@@ -12,6 +12,7 @@ import { startWebhookServer } from '../../src/apiserver/webhook-client/webhook-s
 import { systemClock } from '../../src/base/clock.ts';
 import { createHttpTransport } from '../../src/client/http-transport.ts';
 import { createClient } from '../../src/client/typed-client.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { define, type Schema } from '../conformance/definitions.ts';
 import { openCluster, type StoreName } from './cluster.ts';
 import { openHttp1 } from './wire.ts';
@@ -125,12 +126,11 @@ for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
       assert.match(patched.text, /"default":9007199254740993/);
       const { group } = listed.type();
       const body = `{"apiVersion":"${group}/v1","kind":"Gadget","metadata":{"generateName":"a-"}}`;
-      let made = '';
       // The server follows its definitions.
-      for (let attempt = 0; attempt < 100 && !made.includes('740993'); attempt++) {
-        made = (await call('POST', `/apis/${group}/v1/gadgets`, 'application/json', body)).text;
-      }
-      assert.match(made, /"spec":\{"serial":9007199254740993\}/);
+      await eventually(
+        async () => (await call('POST', `/apis/${group}/v1/gadgets`, 'application/json', body)).text,
+        /"spec":\{"serial":9007199254740993\}/,
+      );
     });
 
     it('what our own client reads and writes over the network', async () => {
@@ -211,13 +211,12 @@ for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
         metadata: { name: type.group },
         spec: { policyName: type.group },
       });
-      let made = '';
-      for (let attempt = 0; attempt < 200 && !(made.includes('740995') && made.includes('740997')); attempt++) {
+      await eventually(async () => {
         const body = `{${head},"metadata":{"generateName":"b-"},"spec":{"free":{}}}`;
-        made = (await call('POST', path, 'application/json', body)).text;
-      }
-      assert.match(made, /"hook":9007199254740995/);
-      assert.match(made, /"policy":9007199254740997/);
+        const { text } = await call('POST', path, 'application/json', body);
+        assert.match(text, /"hook":9007199254740995/);
+        assert.match(text, /"policy":9007199254740997/);
+      });
       await admin.delete(mutatingWebhookConfigurations, { name: type.group });
       await admin.delete(mutatingAdmissionPolicyBindings, { name: type.group });
     });

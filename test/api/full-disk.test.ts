@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { configMaps } from '../../src/api/gen/core-v1.ts';
 import { keysInMemory } from '../../src/cluster/cluster-pki.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { openCluster } from './cluster.ts';
 import { json, openHttp2, statusOf } from './wire.ts';
@@ -91,9 +92,4 @@ function smallDisk(t: TestContext): string {
 function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
-}
-
-/** Until it is so; the runner's own limit ends a wait in vain. */
-async function eventually(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,7 @@
 /** Requests as bytes on a real connection, over either version of HTTP, and what came back: for tests of what clients really see. */
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Status } from '../../src/apimachinery/status.ts';
 
@@ -108,7 +109,7 @@ export function openSocket(endpoint: Endpoint, protocol = 'http/1.1'): Promise<T
 }
 
 /** Everything the server says until it hangs up. */
-export function readAll(socket: TLSSocket): Promise<string> {
+export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
     socket.setEncoding('utf8');

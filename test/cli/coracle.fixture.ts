@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { eventually } from '../../src/testing/eventually.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 export const launcher = join(root, 'coracle');
@@ -106,7 +107,7 @@ export class TestCluster {
   async crash(name: 'control-plane' | 'node'): Promise<void> {
     const pid = this.pid(name);
     process.kill(pid, 'SIGKILL');
-    while (isAlive(pid)) await new Promise((done) => setTimeout(done, 10));
+    await eventually(() => !isAlive(pid));
   }
 
   remove(): void {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
+import { eventually } from '../../src/testing/eventually.ts';
 import { isAlive, TestCluster } from './coracle.fixture.ts';
 
 describe('a cluster with a simulated node', () => {
@@ -57,9 +58,7 @@ describe('a cluster with a simulated node', () => {
   it('starts a node process again that was killed', async () => {
     const before = cluster.pid('node');
     await cluster.crash('node');
-    const deadline = Date.now() + 20_000;
-    while (cluster.pid('node') === before && Date.now() < deadline) await new Promise((done) => setTimeout(done, 50));
-    assert.notEqual(cluster.pid('node'), before);
+    await eventually(() => cluster.pid('node') !== before);
     cluster.kubectl('wait', '--for=condition=Ready', 'node/first', '--timeout=20s');
   });
 
@@ -206,7 +205,9 @@ describe('kubeconfig files', () => {
       ['other', 'coracle'],
     );
     assert.equal(merged['current-context'], 'coracle');
-    cluster.coracle('down');
+    const down = cluster.coracle('down', '--purge');
+    assert.ok(down.stdout.startsWith(`Took context coracle out of ${own}.\n`), down.stdout + down.stderr);
+    assert.deepEqual(parse(readFileSync(own, 'utf8')).contexts, [other]);
     const { status, stderr } = cluster.up('--kubeconfig', own);
     assert.equal(status, 1);
     assert.match(stderr, /holds another cluster's context \(other\) and will not be overwritten/);

@@ -10,6 +10,19 @@ import { coracle, TestCluster } from './coracle.fixture.ts';
 
 const nobody = 65_534;
 
+describe('coracle tells its version', () => {
+  it('by a verb and by the flags that programs have for it', () => {
+    const [verb, ...flags] = [['version'], ['--version'], ['-v']].map((words) => coracle(words));
+    assert.match(verb?.stdout ?? '', /^coracle \d+\.\d+\.\d+.*\nkubernetes v1\.36\.\d+.*\n$/);
+    for (const flag of flags) assert.deepEqual(flag, verb);
+  });
+
+  for (const component of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'])
+    it(`and that of Kubernetes as ${component} does upstream`, () => {
+      assert.match(coracle([component, '--version']).stdout, /^Kubernetes v1\.36\.\d+\S*\n$/);
+    });
+});
+
 describe('coracle refuses', () => {
   let cluster: TestCluster;
   before(async () => {
@@ -83,6 +96,16 @@ describe('coracle refuses', () => {
 
   it('images on a simulated node, and without a node', () => {
     refused(['image', 'ls', '--data-dir', join(cluster.folder, 'none')], /no node has been started/, /coracle up/);
+  });
+
+  it('a folder where an archive of images is asked for, and says how to make one of it', () => {
+    const folder = join(cluster.folder, 'image');
+    const load = ['image', 'load', folder, '--data-dir', cluster.data];
+    refused(load, /there is no file .*image\./, /path of an archive/);
+    mkdirSync(folder);
+    refused(load, /image is a folder, not an archive\./, /docker save/);
+    writeFileSync(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
+    refused(load, /is a folder/, /OCI image layout: tar -C .*image -cf - \. \| coracle image load -$/);
   });
 
   it('unknown verbs and options, with the usage', () => {

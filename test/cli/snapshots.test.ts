@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../../src/testing/eventually.ts';
 import { coracle, TestCluster } from './coracle.fixture.ts';
 
 describe('a snapshot of a cluster at work', () => {
@@ -32,7 +33,7 @@ describe('a snapshot of a cluster at work', () => {
       'i=0; while :; do i=$((i+1)); kubectl create configmap "during-$i" --from-literal=a=b >/dev/null; done';
     const writer = spawn('sh', ['-c', loop], { env: environment, stdio: 'ignore', detached: true });
     try {
-      while (!old.kubectl('get', 'configmaps', '-o', 'name').includes('during-')) {}
+      await eventually(() => old.kubectl('get', 'configmaps', '-o', 'name'), /during-/);
       const { status, stdout, stderr } = old.coracle('snapshot', 'save', file);
       assert.equal(status, 0, stderr);
       assert.match(stdout, /✓ saved to .*\n.*✓ read again and found whole .*\n\d+ objects at revision \d+, /);

@@ -7,6 +7,7 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/api/g
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
 import { withClusterClient } from '../../src/cluster/cluster-client.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { TestCluster } from './coracle.fixture.ts';
 
 describe('storage of a cluster that came up', () => {
@@ -21,16 +22,6 @@ describe('storage of a cluster that came up', () => {
   const use = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
     withClusterClient({ clock: systemClock, dataDir: cluster.data, defaultDataDir: cluster.data }, work);
 
-  /** Reads until it is so: what happens here is another process's doing. */
-  async function until<T>(read: () => Promise<T>, right: (value: T) => boolean): Promise<T> {
-    for (let tries = 0; ; tries++) {
-      const value = await read();
-      if (right(value)) return value;
-      assert.ok(tries < 200, JSON.stringify(value));
-      await new Promise((resolve) => systemClock.after(100, () => resolve(undefined)));
-    }
-  }
-
   test('a claim gets a volume when a Pod that uses it is scheduled, and both go with the claim', async () => {
     await use(async (client) => {
       const ref = { namespace: 'default', name: 'data' };
@@ -40,7 +31,7 @@ describe('storage of a cluster that came up', () => {
         spec: { accessModes: ['ReadWriteOnce'], resources },
       });
       // The class may be a moment later than the claim.
-      await until(
+      await eventually(
         () => client.get(persistentVolumeClaims, ref),
         ({ spec }) => spec?.storageClassName === 'local',
       );
@@ -51,7 +42,7 @@ describe('storage of a cluster that came up', () => {
       const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
       const containers = [{ name: 'c', image: 'i', volumeMounts: [{ name: 'v', mountPath: '/data' }] }];
       await client.create(pods, { metadata: { namespace: 'default', name: 'p' }, spec: { volumes, containers } });
-      const claim = await until(
+      const claim = await eventually(
         () => client.get(persistentVolumeClaims, ref),
         ({ status }) => status?.phase === 'Bound',
       );
@@ -59,13 +50,13 @@ describe('storage of a cluster that came up', () => {
       const folder = join(cluster.data, 'volumes', name);
       assert.ok(existsSync(folder));
       assert.equal((await client.get(persistentVolumes, { name })).spec?.local?.path, folder);
-      await until(
+      await eventually(
         () => client.get(pods, { namespace: 'default', name: 'p' }),
         ({ status }) => status?.phase === 'Running',
       );
       await client.delete(pods, { namespace: 'default', name: 'p' }, { gracePeriodSeconds: 0 });
       await client.delete(persistentVolumeClaims, ref);
-      await until(
+      await eventually(
         async () => (await client.list(persistentVolumes)).items,
         (left) => left.length === 0,
       );

@@ -23,6 +23,7 @@ import { storageClasses } from '../../src/api/gen/storage-v1.ts';
 import { formatTime } from '../../src/apimachinery/time.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/client.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 import { freePort, launcher } from './coracle.fixture.ts';
 
@@ -62,12 +63,10 @@ describe('coracle why, beside components in processes of their own', () => {
 
   /** Asks until the answer is right: components tell in their own time. */
   async function assertTold(words: readonly string[], right: RegExp): Promise<void> {
-    for (let tries = 0; tries < 60; tries++) {
-      if (right.test((await why(words)).stdout)) return;
-      await pause(500);
-    }
-    const { stdout, stderr } = await why(words);
-    assert.match(stdout + stderr, right);
+    await eventually(
+      () => why(words),
+      ({ stdout }) => right.test(stdout),
+    );
   }
 
   before(async () => {

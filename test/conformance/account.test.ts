@@ -5,8 +5,8 @@ import type { TokenRequest, TokenReview } from '../../src/api/gen/authentication
 import type { SubjectAccessReview } from '../../src/api/gen/authorization-v1.ts';
 import { configMaps, serviceAccounts } from '../../src/api/gen/core-v1.ts';
 import { roleBindings, roles } from '../../src/api/gen/rbac-v1.ts';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import { isForbidden } from '../../src/client/index.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { follow, startCluster, when } from './cluster.ts';
 import { assertNewer, assertValidVersion, change } from './operations.ts';
 
@@ -111,18 +111,9 @@ test('[sig-auth] SubjectReview should support SubjectReview API operations [Conf
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' },
     subjects: [{ kind: 'ServiceAccount', namespace, name: 'e2e' }],
   });
-  await inTime(async () => assert.equal(await allowed('SubjectAccessReview', `${group}/subjectaccessreviews`), true));
+  // A right that was just given reaches the authorizer a moment later, and nothing tells when.
+  await eventually(async () =>
+    assert.equal(await allowed('SubjectAccessReview', `${group}/subjectaccessreviews`), true),
+  );
   await assertAllowed(true);
 });
-
-/** A right that was just given reaches the authorizer a moment later, and nothing tells when. */
-async function inTime(attempt: () => Promise<void>): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (tries === 100) throw error;
-      await sleep(systemClock, 50);
-    }
-  }
-}

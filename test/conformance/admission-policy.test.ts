@@ -10,6 +10,7 @@ import {
 } from '../../src/api/gen/admissionregistration-v1.ts';
 import { type Deployment, deployments } from '../../src/api/gen/apps-v1.ts';
 import { isInvalid } from '../../src/client/index.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { startCluster } from './cluster.ts';
 import { assertDiscovered, assertOperations } from './operations.ts';
 
@@ -83,7 +84,7 @@ test('[sig-api-machinery] ValidatingAdmissionPolicy [Privileged:ClusterAdmin] sh
 test('[sig-api-machinery] MutatingAdmissionPolicy [Privileged:ClusterAdmin] should mutate a Deployment [Conformance]', async () => {
   const namespace = await cluster.namespace();
   await mutating(namespace, 'Object{spec: Object.spec{replicas: object.spec.replicas * 2}}');
-  await untilTrue(async () => {
+  await eventually(async () => {
     const tried = await client.create(deployments, deployment(namespace, 'web', 3), { dryRun: true });
     return tried.spec?.replicas === 6;
   });
@@ -98,7 +99,7 @@ test('[sig-api-machinery] MutatingAdmissionPolicy [Privileged:ClusterAdmin] shou
   const before = { ...deployment(namespace, 'web', 1) };
   const annotated = { ...before, metadata: { ...before.metadata, annotations: { own: 'kept' } } };
   const wanted = { own: 'kept', 'my-annotation': 'my-value', of: 'web' };
-  await untilTrue(async () => {
+  await eventually(async () => {
     const tried = await client.create(deployments, annotated, { dryRun: true });
     return tried.metadata.annotations?.of === 'web';
   });
@@ -120,21 +121,13 @@ async function mutating(namespace: string, expression: string): Promise<void> {
 }
 
 /** A policy is in force some time after it was bound; nothing but a request that it concerns can tell. */
-async function untilTrue(attempt: () => Promise<boolean>): Promise<void> {
-  const patience = AbortSignal.timeout(30_000);
-  while (!(await attempt())) patience.throwIfAborted();
-}
-
-async function untilRefused(attempt: () => Promise<unknown>): Promise<Error> {
-  let refused: Error | undefined;
-  await untilTrue(async () => {
-    refused = await attempt().then(
-      () => undefined,
+function untilRefused(attempt: () => Promise<unknown>): Promise<Error> {
+  return eventually(() =>
+    attempt().then(
+      () => false as const,
       (error: Error) => error,
-    );
-    return refused !== undefined;
-  });
-  return refused!;
+    ),
+  );
 }
 
 const labels = { of: 'operations' };

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deployments, statefulSets } from '../../src/api/gen/apps-v1.ts';
 import { configMaps, namespaces, nodes, persistentVolumeClaims, pods } from '../../src/api/gen/core-v1.ts';
+import { sleep } from '../../src/base/clock.ts';
 import { type Explanation, explanationText } from '../../src/cli/why/explanation.ts';
 import { explain, subjectFrom } from '../../src/cli/why/why.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { startCluster, when, whenAll, whenGone } from './cluster.ts';
 import { fastClock } from './fast-clock.ts';
 import { hasCondition, isRunning, startNode } from './nodes.ts';
@@ -27,11 +29,7 @@ async function textOf(word: string, namespace?: string): Promise<string> {
 
 /** Asks again after each change of the objects until the answer is right: components tell in their own time. */
 async function assertTold(word: string, namespace: string | undefined, right: RegExp): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (right.test(await textOf(word, namespace))) return;
-    await new Promise<void>((resolve) => void clock.after(1500, resolve));
-  }
-  assert.match(await textOf(word, namespace), right);
+  await eventually(() => textOf(word, namespace), right, { pause: () => sleep(clock, 1500) });
 }
 
 test('a Pod that no node would take says what is missing, and a claim that is unbound why', async () => {

@@ -22,9 +22,9 @@ import { type Client, createClient } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
 import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type ServerProcess, type Servers, startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 
@@ -53,12 +53,12 @@ describe('three API servers over one etcd', needs('etcd'), () => {
 
   test('each has the Lease of its own host, and all are endpoints of the Service kubernetes', async () => {
     const label = 'apiserver.kubernetes.io/identity=kube-apiserver';
-    await until(async () => {
+    await eventually(async () => {
       const { items } = await clients[0].list(leases, { namespace: 'kube-system', labelSelector: label });
       const hosts = items.map(({ metadata }) => metadata.labels?.['kubernetes.io/hostname']).sort();
       assert.deepEqual(hosts, ['server-0', 'server-1', 'server-2']);
     });
-    await until(() => assertAddresses(clients[0], ['10.0.0.1', '10.0.0.2', '10.0.0.3']));
+    await eventually(() => assertAddresses(clients[0], ['10.0.0.1', '10.0.0.2', '10.0.0.3']));
   });
 
   test('a write that one has acknowledged is read from each other at once', async () => {
@@ -151,7 +151,7 @@ describe('three API servers over one etcd', needs('etcd'), () => {
     });
     const path = `/apis/example.com/v1/namespaces/${namespace}/boats`;
     for (const client of clients) {
-      await until(async () => void (await client.raw({ method: 'GET', path })));
+      await eventually(async () => void (await client.raw({ method: 'GET', path })));
     }
     const boat = { apiVersion: 'example.com/v1', kind: 'Boat', metadata: { name: 'coracle' } };
     await clients[1].raw({ method: 'POST', path, body: boat });
@@ -168,14 +168,14 @@ describe('three API servers over one etcd', needs('etcd'), () => {
     const answers = (code: number) =>
       Promise.all(
         clients.map((client) =>
-          until(() =>
+          eventually(() =>
             assert.rejects(client.raw({ method: 'GET', path: '/apis/fleet.example.com/v1/ships' }), { code }),
           ),
         ),
       );
     await answers(503);
     for (const client of clients) {
-      await until(async () => {
+      await eventually(async () => {
         const { status } = await client.get(apiServices, { name });
         assert.equal(status?.conditions?.find(({ type }) => type === 'Available')?.reason, 'ServiceNotFound');
       });
@@ -272,7 +272,7 @@ describe('three API servers over one etcd', needs('etcd'), () => {
     await close();
     assert.deepEqual(load.failures, []);
     assert.ok(load.done > 150, `only ${load.done} requests`);
-    await until(() => assertAddresses(clients[0], ['10.0.0.1', '10.0.0.2', '10.0.0.3']));
+    await eventually(() => assertAddresses(clients[0], ['10.0.0.1', '10.0.0.2', '10.0.0.3']));
   });
 
   test('one that is killed is no endpoint any more once its time is up, and one that leaves at once', async () => {
@@ -280,7 +280,7 @@ describe('three API servers over one etcd', needs('etcd'), () => {
     await second.signal('SIGTERM');
     await assertAddresses(first.client, ['10.0.0.1', '10.0.0.3']);
     await third.signal('SIGKILL');
-    await until(() => assertAddresses(first.client, ['10.0.0.1']), 60_000);
+    await eventually(() => assertAddresses(first.client, ['10.0.0.1']));
     await first.client.create(configMaps, configMap('alone'));
   });
 });

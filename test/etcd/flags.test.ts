@@ -12,9 +12,9 @@ import { bufferCodec } from '../../src/storage/codec.ts';
 import { openEtcdStore } from '../../src/storage/etcd/index.ts';
 import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { CompactedError } from '../../src/storage/store.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type Servers, startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 const key = Buffer.alloc(32, 7);
@@ -98,7 +98,7 @@ describe('a server with a prefix of its own and encryption', needs('etcd'), () =
   test('without etcd the server is not ready and says why it fails, and is well again with it', async () => {
     const [member] = etcd.members;
     await member!.signal('SIGKILL');
-    await until(async () => {
+    await eventually(async () => {
       const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
       assert.match(answer, /\[-\]etcd failed: reason withheld/);
     });
@@ -109,7 +109,7 @@ describe('a server with a prefix of its own and encryption', needs('etcd'), () =
       return true;
     });
     await member!.start();
-    await until(async () => assert.equal(await page('/readyz'), 'ok'));
+    await eventually(async () => assert.equal(await page('/readyz'), 'ok'));
     await client.create(configMaps, { metadata: { name: 'kept', namespace } });
   });
 });
@@ -183,7 +183,7 @@ describe('resources with an etcd of their own', needs('etcd'), () => {
   test('each etcd is compacted by itself', async () => {
     for (const { endpoints } of [home, apart]) {
       const store = await openEtcdStore({ endpoints, codec: bufferCodec, clock: systemClock });
-      await until(() => assert.rejects(store.get('/registry/a', { revision: 1 }), CompactedError));
+      await eventually(() => assert.rejects(store.get('/registry/a', { revision: 1 }), CompactedError));
       await store.close();
     }
   });
@@ -193,15 +193,15 @@ describe('resources with an etcd of their own', needs('etcd'), () => {
     assert.doesNotMatch(await page('/livez?verbose'), /etcd-override-readiness/);
     const [member] = apart.members;
     await member!.signal('SIGKILL');
-    await until(async () => {
+    await eventually(async () => {
       const answer = await page('/readyz?verbose').catch((error: Error) => error.message);
       assert.match(answer, /\[\+\]etcd ok[\s\S]*\[-\]etcd-override-0 failed: reason withheld/);
     });
     await client.create(configMaps, { metadata: { name: 'meanwhile', namespace } });
     await assert.rejects(client.create(secrets, { metadata: { name: 'lost', namespace } }));
     await member!.start();
-    await until(async () => assert.equal(await page('/readyz'), 'ok'));
-    await until(() => client.get(secrets, { namespace, name: 'seen' }));
+    await eventually(async () => assert.equal(await page('/readyz'), 'ok'));
+    await eventually(() => client.get(secrets, { namespace, name: 'seen' }));
   });
 });
 

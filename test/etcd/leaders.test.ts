@@ -5,9 +5,9 @@ import { type Deployment, deployments, replicaSets } from '../../src/api/gen/app
 import { leases } from '../../src/api/gen/coordination-v1.ts';
 import type { Client } from '../../src/client/index.ts';
 import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type HostProcess, type Servers, startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 const election = [
@@ -40,14 +40,14 @@ describe('components of several hosts', needs('etcd'), () => {
   for (const name of ['kube-controller-manager', 'kube-scheduler']) {
     test(`when the leading ${name} is killed, the other leads within the lease's time`, async () => {
       const both = await pair(name);
-      const first = await until(async () => {
+      const first = await eventually(async () => {
         const holder = await holderOf(name);
         assert.ok(holder);
         return both.find(({ hostname }) => hostname === holder)!;
       });
       const other = both.find((each) => each !== first)!;
       await first.signal('SIGKILL');
-      await until(async () => assert.equal(await holderOf(name), other.hostname));
+      await eventually(async () => assert.equal(await holderOf(name), other.hostname));
     });
   }
 
@@ -58,6 +58,6 @@ describe('components of several hosts', needs('etcd'), () => {
       spec: { replicas: 1, selector: { matchLabels: { app: 'a' } }, template },
     };
     await servers.all[1]!.client.create(deployments, deployment);
-    await until(async () => assert.equal((await client.list(replicaSets, { namespace })).items.length, 1));
+    await eventually(async () => assert.equal((await client.list(replicaSets, { namespace })).items.length, 1));
   });
 });

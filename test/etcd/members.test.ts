@@ -14,9 +14,9 @@ import { Compactor, type EtcdStore, type EtcdStoreOptions, openEtcdStore } from 
 import { type EtcdOptions, laterEtcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { BackendError, CompactedError, type Entry } from '../../src/storage/store.ts';
 import { recordWatch, type WatchRecord } from '../../src/storage/watch-recorder.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { needs } from '../../src/testing/needs.ts';
-import { until } from './until.ts';
 
 const everything = { start: '/', end: '0' };
 
@@ -94,8 +94,8 @@ describe('a store on three members', needs('etcd'), () => {
     await etcd.members[0]!.signal('SIGSTOP');
     // Calls may wait in vain for the frozen one, and for another leader; whether they were carried out is not known.
     await store.put('/b', Buffer.from('2')).catch((error) => assert.ok(error instanceof BackendError));
-    await until(() => store.put('/c', Buffer.from('3')));
-    const { entries } = await until(() => store.range(everything));
+    await eventually(() => store.put('/c', Buffer.from('3')));
+    const { entries } = await eventually(() => store.range(everything));
     await watch.untilEvents(entries.length);
     await etcd.members[0]!.signal('SIGCONT');
   });
@@ -108,7 +108,7 @@ describe('a store on three members', needs('etcd'), () => {
     await assert.rejects(store.get('/a'), BackendError);
     await assert.rejects(store.probe(500), BackendError);
     await Promise.all([etcd.members[1]!.start(), etcd.members[2]!.start()]);
-    await until(() => store.probe(500));
+    await eventually(() => store.probe(500));
     assert.equal((await store.put('/b', Buffer.from('3'))).ok, true);
   });
 });
@@ -176,9 +176,9 @@ describe('compaction of etcd', needs('etcd'), () => {
       rounds.push(store.revision);
       const before = (await store.get('compact_rev_key'))?.value.toString();
       await clock.advance(300_000);
-      await until(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
+      await eventually(async () => assert.notEqual((await store.get('compact_rev_key'))?.value.toString(), before));
     }
-    await until(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
+    await eventually(() => assert.rejects(other.get('/a', { revision: rounds[0]! - 1 }), CompactedError));
     assert.equal((await other.get('/a', { revision: rounds[3]! }))?.value.toString(), '3/4');
   });
 });
@@ -210,5 +210,5 @@ function assertComplete(watch: WatchRecord<Buffer>, entries: readonly Entry<Buff
 
 async function untilMore(acknowledged: ReadonlyMap<string, number>, count: number): Promise<void> {
   const wanted = acknowledged.size + count;
-  await until(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
+  await eventually(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
 }

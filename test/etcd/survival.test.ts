@@ -8,9 +8,9 @@ import { systemRandom } from '../../src/base/random.ts';
 import type { Client } from '../../src/client/index.ts';
 import { informerSet } from '../../src/reconcile/informer-set.ts';
 import { laterEtcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { startServers } from './servers.fixture.ts';
-import { until } from './until.ts';
 
 const namespace = 'default';
 const selection = { namespace, labelSelector: 'survival' };
@@ -50,7 +50,7 @@ test('each member and each server is killed under load: nothing acknowledged is 
       [...acknowledged].filter((name) => !names.has(name)),
       [],
     );
-    await until(() => assert.deepEqual(versions(informer.list()), versions(items)));
+    await eventually(() => assert.deepEqual(versions(informer.list()), versions(items)));
   }
 });
 
@@ -77,7 +77,7 @@ function versions(objects: readonly ConfigMap[]): readonly string[] {
 
 function untilMore(acknowledged: ReadonlySet<string>, count: number): Promise<void> {
   const wanted = acknowledged.size + count;
-  return until(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
+  return eventually(() => assert.ok(acknowledged.size >= wanted, 'no write is acknowledged any more'));
 }
 
 function pause(): Promise<void> {

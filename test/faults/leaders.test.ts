@@ -8,15 +8,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type HostProcess, hostProcess } from '../etcd/servers.fixture.ts';
-import { until } from '../etcd/until.ts';
 import { Field, fieldParts, serverPort, within } from './rig.ts';
 
 const serverAddress = '10.99.0.1';
-const leaseSeconds = 15;
 /** The other looks every 2 to 4.4 seconds; the rest is for a busy machine. */
-const takeOverSeconds = leaseSeconds + 10;
 
 interface Candidate {
   readonly hostname: string;
@@ -72,14 +70,14 @@ describe('two controller managers', needs(...fieldParts, 'kubectl'), () => {
     const identity = kubectl('-n', 'kube-system', 'get', 'lease', 'kube-controller-manager', '-o', path);
     return candidates.find(({ hostname }) => identity.startsWith(`${hostname}_`));
   };
-  const leader = () => until(() => holder() ?? assert.fail('nobody leads'));
+  const leader = () => eventually(() => holder() ?? assert.fail('nobody leads'));
   const other = (one: Candidate) => candidates.find((each) => each !== one)!;
-  const takesOver = (next: Candidate) => until(() => assert.equal(holder(), next), takeOverSeconds * 1000);
+  const takesOver = (next: Candidate) => eventually(() => assert.equal(holder(), next));
 
   /** A namespace that a controller gives its ServiceAccount. */
   async function workIsDone(name: string): Promise<void> {
     kubectl('create', 'namespace', name);
-    await until(() => assert.match(kubectl('-n', name, 'get', 'serviceaccount', '-o', 'name'), /default/));
+    await eventually(() => assert.match(kubectl('-n', name, 'get', 'serviceaccount', '-o', 'name'), /default/));
   }
 
   function heard(): readonly Heard[] {

@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 
 const diskBytes = 32 << 20;
 const sectorBytes = 512;
@@ -35,7 +35,7 @@ export class LoggedDisk implements AsyncDisposable {
   static async open(): Promise<LoggedDisk> {
     const disk = new LoggedDisk();
     const served = join(disk.folder, 'served');
-    while (statSync(served).size === 0) await sleep(systemClock, 20);
+    await eventually(() => statSync(served).size > 0);
     disk.#device = run('losetup', '--show', '-f', served);
     run('mkfs.ext4', '-q', disk.#device);
     mkdirSync(disk.path);

@@ -12,6 +12,7 @@ import {
   type AggregatedServer,
   startAggregatedServer,
 } from '../../src/apiserver/aggregation/aggregated-server.fixture.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { startCluster, when } from '../conformance/cluster.ts';
@@ -90,19 +91,15 @@ describe('kubectl on an aggregated API', needs('kubectl'), () => {
       });
 
       it('finds its resources', async () => {
-        let lines: string[] = [];
-        while (!lines.some((line) => line.startsWith('fortunes'))) {
-          lines = (await run('api-resources', `--api-group=${group}`)).split('\n');
-        }
-        assert.match(lines[1] ?? '', /^fortunes +ft +sayings\.example\.com\/v1 +true +Fortune$/);
+        await eventually(
+          () => run('api-resources', `--api-group=${group}`),
+          /^.*\nfortunes +ft +sayings\.example\.com\/v1 +true +Fortune\n/,
+        );
         assert.ok((await run('api-versions')).split('\n').includes(`${group}/v1`));
       });
 
       it('explains them', async () => {
-        let explained = '';
-        while (!explained.includes('What it says.')) {
-          explained = await run('explain', 'fortunes.spec.text').catch(() => '');
-        }
+        await eventually(() => run('explain', 'fortunes.spec.text'), /What it says\./);
         assert.match(await run('explain', 'fortunes'), /Fortune is a saying/);
         assert.match(await run('explain', 'pods.spec.containers'), /The containers of the Pod/);
       });
@@ -128,11 +125,8 @@ describe('kubectl on an aggregated API', needs('kubectl'), () => {
     const ref = { name: made.metadata.name! };
     await client.patch(apiServices, { name }, { type: 'merge', body: { spec: { service: { port: 1 } } } });
     await when(client, apiServices, { name }, (found) => !isConditionTrue(found?.status?.conditions, 'Available'));
-    let discovery = '';
-    while (!discovery.includes('"Stale"')) {
-      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-      discovery = JSON.stringify(await client.raw({ method: 'GET', path: '/apis', accept }));
-    }
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    await eventually(async () => JSON.stringify(await client.raw({ method: 'GET', path: '/apis', accept })), /"Stale"/);
     await client.delete(namespaces, ref);
     const waiting = await when(client, namespaces, ref, (found) =>
       isConditionTrue(found?.status?.conditions, 'NamespaceDeletionDiscoveryFailure'),

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type Kubectl, testedReleases } from '../../src/testing/kubectl.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
@@ -53,22 +53,6 @@ function run(
 
 const coracle = (...words: string[]) => run('./coracle', [...words, '--data-dir', dataDir]);
 const pidOf = (name: string) => Number(readFileSync(join(dataDir, 'run', `${name}.pid`), 'utf8').split(' ')[0]);
-
-/** Asks until the answer is right: some facts are true a moment later. */
-async function eventually<T>(ask: () => T, right: (answer: T) => boolean, what: string): Promise<T> {
-  let last: unknown;
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      const answer = ask();
-      if (right(answer)) return answer;
-      last = answer;
-    } catch (error) {
-      last = error;
-    }
-    await pause(200);
-  }
-  throw new Error(`${what} did not come true; last: ${String(last)}`);
-}
 
 describe('a first day with a real cluster', needs('containers', 'kubectl'), () => {
   before(() => {
@@ -160,7 +144,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
         await eventually(
           () => run('/bin/busybox', ['wget', '-q', '-O', '-', 'http://127.0.0.1:18080/']),
           (page) => page.includes('Hello from a coracle'),
-          'the forwarded port',
         );
       } finally {
         forward.kill();
@@ -172,7 +155,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
       await eventually(
         () => kubectl('get', 'pods'),
         (list) => /ErrImagePull|ImagePullBackOff/.test(list),
-        'a Pod that cannot pull',
       );
       kubectl('rollout', 'undo', 'deployment/hello');
       kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
@@ -187,7 +169,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
       await eventually(
         () => kubectl('exec', 'deploy/hello', '--', 'cat', '/etc/hello/greeting'),
         (text) => text === 'Edited',
-        'the edited ConfigMap in the running Pod',
       );
       assert.match(kubectl('explain', 'deployment.spec.strategy'), /rollingUpdate/);
       assert.equal(kubectl('auth', 'can-i', 'create', 'pods').trim(), 'yes');
@@ -254,7 +235,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
         // The newest kubectl shows events of several Pods only when asked to.
         () => kubectl('describe', 'pods', '-l', 'app=hello', '--show-events'),
         (text) => text.includes('0/1 nodes are available: 1 node(s) were unschedulable.'),
-        'Pods that wait for a node',
       );
       assert.equal(onNode('uncordon', node), `node/${node} uncordoned\n`);
       kubectl('rollout', 'status', 'deployment/hello', '--timeout=60s');
@@ -262,7 +242,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
       await eventually(
         () => onNode('top', 'nodes'),
         (table) => new RegExp(`^NAME +CPU.*\n${node} +\\d+m +\\d+% +\\d+Mi`).test(table),
-        'what the node uses',
       );
       assert.match(
         onNode('get', 'componentstatuses'),
@@ -275,7 +254,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
       await eventually(
         () => kubectl('get', 'pods', '-l', 'app=hello'),
         (list) => list === '',
-        'the Deployment´s Pods gone',
       );
       run(path, ['delete', 'namespace', namespace, '--timeout=90s']);
       assert.throws(() => run(path, ['get', 'namespace', namespace]), /NotFound/);
@@ -306,7 +284,6 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
         await eventually(
           () => kubectl('get', 'nodes'),
           (list) => / Ready /.test(list),
-          'the node Ready again',
         );
         assert.equal(containers(), before, `after kill -9 of ${victims.join(' and ')}`);
         assert.match(
@@ -321,7 +298,7 @@ describe('a first day with a real cluster', needs('containers', 'kubectl'), () =
         );
       }
       kubectl('scale', 'deployment/hello', '--replicas=1');
-      await eventually(containers, (list) => list.trim().split('\n').length === 1, 'work goes on');
+      await eventually(containers, (list) => list.trim().split('\n').length === 1);
     });
   });
 

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { TestHost } from '../../src/testing/network.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
@@ -70,19 +69,4 @@ export class ClusterMachine {
   readiness(nodeName: string): string {
     return this.kubectl('get', 'node', nodeName, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}');
   }
-}
-
-/** Asks until the answer is as expected, for a minute at most; an answer that fails counts as none. */
-export async function eventually(ask: () => string, expected: RegExp): Promise<void> {
-  let last = '';
-  for (let attempt = 0; attempt < 300; attempt++) {
-    try {
-      last = ask();
-      if (expected.test(last)) return;
-    } catch (error) {
-      last = String(error);
-    }
-    await pause(200);
-  }
-  assert.match(last, expected);
 }

@@ -8,7 +8,6 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
@@ -16,9 +15,10 @@ import { clusterPki, keyFolder } from '../../src/cluster/cluster-pki.ts';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { containerdSocket } from '../../src/cluster/node/private-containerd.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually, root } from './cluster-machine.fixture.ts';
+import { ClusterMachine, root } from './cluster-machine.fixture.ts';
 
 const address = '192.168.79.1';
 const server = 'https://127.0.0.1:6443';
@@ -72,7 +72,7 @@ describe('five components in processes of their own', needs('containers'), () =>
     kubectl('wait', '--for=condition=Ready', 'pod/kept', '--timeout=60s');
     const pid = Number(readFileSync(join(directory.run, 'control-plane.pid'), 'utf8').split(' ')[0]);
     process.kill(pid, 'SIGTERM');
-    while (processAlive(pid)) await pause(20);
+    await eventually(() => !processAlive(pid));
   });
   after(async () => {
     for (const name of [...processes.keys()]) await end(name);

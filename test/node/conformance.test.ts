@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually } from './cluster-machine.fixture.ts';
+import { ClusterMachine } from './cluster-machine.fixture.ts';
 
 describe('the proxy, on a cluster of real containers', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-node-conformance-'));

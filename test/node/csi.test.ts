@@ -28,6 +28,7 @@ import { type PresentedPlugin, presentPlugin } from '../../src/kubelet/plugins/p
 import { connectRuntime } from '../../src/kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../src/kubelet/runtime/runtime.ts';
 import { startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
@@ -85,9 +86,9 @@ describe('CSI volumes on containerd', needs('containers'), () => {
     void runAttachDetachController(controller.context);
     void attachAll(harness, controller.stop.signal);
     await startOne();
-    await until(async () => kubelet?.isReady === true);
+    await eventually(async () => kubelet?.isReady === true);
     await present();
-    await until(async () => {
+    await eventually(async () => {
       const found = await client.get(csiNodes, { name: nodeName }).catch(() => undefined);
       return found?.spec.drivers[0]?.name === driverName;
     });
@@ -121,15 +122,15 @@ describe('CSI volumes on containerd', needs('containers'), () => {
     );
   const pod = (name: string): Promise<Pod | undefined> => getPod(client, name);
   const succeeded = (name: string) =>
-    until(
-      async () => (await pod(name))?.status?.phase === 'Succeeded',
-      async () => JSON.stringify([(await pod(name))?.status, harness.lines.slice(-10)]),
+    eventually(
+      async () => [(await pod(name))?.status, ...harness.lines.slice(-10)] as const,
+      ([status]) => status?.phase === 'Succeeded',
     );
   const remove = async (name: string) => {
     await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 1 });
-    await until(
-      async () => (await pod(name)) === undefined,
-      async () => JSON.stringify(harness.lines.slice(-10)),
+    await eventually(
+      async () => [await pod(name), ...harness.lines.slice(-10)] as const,
+      ([left]) => left === undefined,
     );
   };
   const claimed = { persistentVolumeClaim: { claimName: 'disk' } };
@@ -154,8 +155,8 @@ describe('CSI volumes on containerd', needs('containers'), () => {
     await succeeded('writer');
     assert.equal(readFileSync(join(backing, 'disk-1', 'note'), 'utf8'), 'kept\n');
     await remove('writer');
-    await until(async () => (await mounts()).length === 0);
-    await until(async () => (await client.list(volumeAttachments)).items.length === 0);
+    await eventually(async () => (await mounts()).length === 0);
+    await eventually(async () => (await client.list(volumeAttachments)).items.length === 0);
     const { status } = await client.get(nodes, { name: nodeName });
     assert.deepEqual(status?.volumesInUse ?? [], []);
     await run('reader', 'grep -q kept /data/note', claimed);
@@ -167,14 +168,14 @@ describe('CSI volumes on containerd', needs('containers'), () => {
     await run('inline', 'echo mine > /data/note', { csi: { driver: driverName } });
     await succeeded('inline');
     await remove('inline');
-    await until(async () => readdirSync(backing).join() === 'disk-1');
+    await eventually(async () => readdirSync(backing).join() === 'disk-1');
   });
 
   it('a kubelet that starts anew keeps what runs, and takes volumes from Pods that went away, once their driver is there', async () => {
     await run('stays', 'while [ ! -e /data/end ]; do sleep 0.1; done', claimed);
     await run('goes', 'trap "exit 0" TERM; while true; do sleep 0.1; done', { csi: { driver: driverName } });
     for (const name of ['stays', 'goes'])
-      await until(async () => (await pod(name))?.status?.containerStatuses?.[0]?.started === true);
+      await eventually(async () => (await pod(name))?.status?.containerStatuses?.[0]?.started === true);
     const uid = (await pod('goes'))?.metadata.uid ?? '';
     await endOne();
     plugin?.close();
@@ -184,19 +185,16 @@ describe('CSI volumes on containerd', needs('containers'), () => {
     await client.delete(pods, { namespace: 'default', name: 'goes' }, { gracePeriodSeconds: 0 });
     await startOne();
     const folder = join(configuration.rootDirectory, 'pods', uid);
-    await until(async () => kubelet?.isReady === true);
+    await eventually(async () => kubelet?.isReady === true);
     assert.ok(existsSync(folder), 'nobody but the driver may take the volume away');
     driver.calls.length = 0;
     await present();
-    await until(
-      async () => !existsSync(folder),
-      async () => JSON.stringify(harness.lines.slice(-10)),
-    );
+    await eventually(() => assert.ok(!existsSync(folder), harness.lines.slice(-10).join('\n')));
     assert.ok(driver.calls.some(({ method }) => method === 'NodeUnpublishVolume'));
     await mkdir(join(backing, 'disk-1', 'end'));
     await succeeded('stays');
     await remove('stays');
-    await until(async () => (await mountsBelow(configuration.rootDirectory)).length === 0);
+    await eventually(async () => (await mountsBelow(configuration.rootDirectory)).length === 0);
   });
 });
 
@@ -243,12 +241,4 @@ async function attachAll({ client }: ReturnType<typeof kubeletHarness>, signal: 
           .catch(() => undefined);
     await sleep(systemClock, 50, signal).catch(() => undefined);
   }
-}
-
-async function until(condition: () => Promise<boolean>, state?: () => Promise<string>): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (await condition()) return;
-    await sleep(systemClock, 50);
-  }
-  assert.fail(`the condition did not come true within 30 seconds${state ? `: ${await state()}` : ''}`);
 }

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { layOut } from '../../src/cluster/data-directory.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
-import { ClusterMachine, eventually } from './cluster-machine.fixture.ts';
+import { ClusterMachine } from './cluster-machine.fixture.ts';
 
 describe('a second machine joins a cluster', needs('containers'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-join-'));

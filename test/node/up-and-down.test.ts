@@ -7,9 +7,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { layOut } from '../../src/cluster/data-directory.ts';
 import { mountsBelow } from '../../src/cluster/node/node-teardown.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 import { ClusterMachine } from './cluster-machine.fixture.ts';
@@ -86,9 +86,7 @@ describe('a cluster of real containers leaves nothing behind', needs('containers
   it('starts its runtime again when that dies, and the Pods live on', async () => {
     const before = pidOf('containerd');
     kill('containerd');
-    const deadline = Date.now() + 20_000;
-    while (pidOf('containerd') === before && Date.now() < deadline) await pause(50);
-    assert.notEqual(pidOf('containerd'), before);
+    await eventually(() => pidOf('containerd') !== before);
     runPod('second');
     assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');
   });
@@ -127,7 +125,7 @@ describe('a cluster of real containers leaves nothing behind', needs('containers
     const pid = pidOf('control-plane');
     const containers = shims().length;
     process.kill(pid, 'SIGTERM');
-    while (existsSync(`/proc/${pid}`)) await pause(20);
+    await eventually(() => !existsSync(`/proc/${pid}`));
     assert.equal(shims().length, containers);
     coracle('up', '--detach');
     assert.equal(kubectl('get', 'pod', 'first', '-o', 'jsonpath={.status.containerStatuses[0].restartCount}'), '0');

@@ -13,6 +13,7 @@ import type { Log } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { ListenAddress } from '../../serving/listen-address.ts';
 import { peerChain } from '../../serving/peer-chain.ts';
+import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
 import type { TlsParameters } from '../../serving/tls-parameters.ts';
 import { Deadlines } from '../deadlines.ts';
 import { failureResponse } from '../failure.ts';
@@ -203,6 +204,7 @@ class NetworkServer {
     server.on('tlsClientError', (error, socket) => {
       this.#log.debug('TLS handshake failed', { error: error.message, client: socket.remoteAddress });
     });
+    refusePlainHttp(server);
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
       const refusal = refusalOf(error);
       if (refusal && socket.writable) socket.end(refusal);

@@ -16,7 +16,7 @@ import { clusterRoleBindings } from '../../api/gen/rbac-v1.ts';
 import { findCondition, isConditionTrue } from '../../apimachinery/conditions.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { isForbidden, isNotFound } from '../../apimachinery/status.ts';
-import { sleep, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
 import { keysInMemory } from '../../cluster/cluster-pki.ts';
@@ -27,6 +27,7 @@ import { startSimulatedKubelet } from '../../kubelet/simulated-kubelet.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { componentContext } from '../../reconcile/component.ts';
 import { memoryStore } from '../../storage/memory/memory-store.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { kubectlReleases } from '../../testing/kubectl.ts';
 import { needs } from '../../testing/needs.ts';
 import { parseResourcePage, usageBetween } from './samples.ts';
@@ -119,22 +120,17 @@ describe('a cluster that tells what is used', () => {
       metadata: { namespace: 'default', name: 'web' },
       spec: { replicas: 1, selector: { matchLabels: labels }, template },
     });
-    await until(async () => (await controlPlane.admin.list(pods)).items.some((pod) => pod.status?.phase === 'Running'));
+    await eventually(async () =>
+      (await controlPlane.admin.list(pods)).items.some((pod) => pod.status?.phase === 'Running'),
+    );
   });
   after(() => ending.disposeAsync());
 
   const requesting = { name: 'web', image: 'i', resources: { requests: { cpu: '100m', memory: '10Mi' } } };
 
-  async function until(isSo: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; !(await isSo()); tries++) {
-      assert.ok(tries < 300, 'it never came to be');
-      await sleep(systemClock, 50);
-    }
-  }
-
   test('tells it of nodes and of Pods, one by one and all together', async () => {
     const { admin } = controlPlane;
-    await until(async () => (await admin.list(podMetrics)).items.length === 1);
+    await eventually(async () => (await admin.list(podMetrics)).items.length === 1);
     const [pod] = (await admin.list(podMetrics, { namespace: 'default', labelSelector: 'app=web' })).items;
     assert.deepEqual(pod?.metadata.labels?.app, 'web');
     assert.deepEqual(
@@ -157,7 +153,7 @@ describe('a cluster that tells what is used', () => {
 
   test('an APIService stands for it, and those may read it who may view', async () => {
     const { admin } = controlPlane;
-    await until(async () =>
+    await eventually(async () =>
       (await admin.list(apiServices)).items.some((one) => one.metadata.name === 'v1beta1.metrics.k8s.io'),
     );
     const service = await admin.get(apiServices, { name: 'v1beta1.metrics.k8s.io' });
@@ -170,12 +166,7 @@ describe('a cluster that tells what is used', () => {
       roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' },
       subjects: [{ kind: 'User', apiGroup, name: 'jane' }],
     });
-    await until(() =>
-      jane.list(podMetrics).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await eventually(() => jane.list(podMetrics));
   });
 
   test('kubectl top shows it', needs('kubectl'), async () => {
@@ -201,7 +192,9 @@ describe('a cluster that tells what is used', () => {
       },
     });
     // 12 of 10 MiB are twice of what is wanted.
-    await until(async () => (await admin.get(deployments, { namespace: 'default', name: 'web' })).spec?.replicas === 2);
+    await eventually(
+      async () => (await admin.get(deployments, { namespace: 'default', name: 'web' })).spec?.replicas === 2,
+    );
     const { status } = await admin.get(horizontalPodAutoscalers, { namespace: 'default', name: 'web' });
     assert.ok(isConditionTrue(status?.conditions, 'ScalingActive'));
     assert.equal((await admin.list(nodes)).items.length, 1);

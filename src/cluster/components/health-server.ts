@@ -11,9 +11,11 @@ import {
 import { createServer } from 'node:https';
 import { quote } from '../../apimachinery/go-text.ts';
 import { forbidden, messageOf, type Status, unauthorized } from '../../apimachinery/status.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
+import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
 import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { CommandError } from '../command-error.ts';
 
@@ -80,12 +82,13 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
       },
       answer,
     );
+  if (secure) refusePlainHttp(secure);
   const server = secure ?? createPlainServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new CommandError(
-          `failed to listen on ${host}:${port}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
+          `failed to listen on ${hostPort({ host, port })}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
           'Choose another port, or stop the program that has it.',
         ),
       ),

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { grpcMethod } from '../grpc/codec.ts';
 import { GrpcConnection } from '../grpc/grpc-connection.ts';
 import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
@@ -65,7 +66,7 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
   const kubelet = join(folder, 'kubelet.sock');
   let listening: Promise<void> | undefined;
   const start = async () => {
-    while (!existsSync(kubelet)) await sleep(systemClock, 20);
+    await eventually(() => existsSync(kubelet));
     await server.listen(join(folder, endpoint));
   };
   const listen = () => {

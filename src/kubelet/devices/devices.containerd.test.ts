@@ -4,8 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Pod, pods } from '../../api/gen/core-v1.ts';
-import { sleep, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { needs } from '../../testing/needs.ts';
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
@@ -36,7 +37,7 @@ describe('devices on containerd', needs('containers'), () => {
     stop = started.stop;
     const host = linuxHost({ clock, random, log, configuration });
     kubelet = await startKubelet(started.context, { nodeName: node, runtime, host, configuration });
-    await until(() => kubelet.isReady);
+    await eventually(() => kubelet.isReady);
   };
   /** Devices that do nothing: two more names for /dev/null. */
   const startPlugin = async () => {
@@ -79,13 +80,6 @@ describe('devices on containerd', needs('containers'), () => {
     await containerd?.stop();
   });
 
-  const until = async (isTrue: () => unknown, describeState = async () => '') => {
-    for (let left = 300; left > 0; left--) {
-      if (await isTrue()) return;
-      await sleep(systemClock, 100);
-    }
-    assert.fail(`not within 30 s: ${isTrue} ${await describeState()}`);
-  };
   const wanting = (name: string, count: number) =>
     testPod(name, node, {
       containers: [
@@ -100,9 +94,9 @@ describe('devices on containerd', needs('containers'), () => {
     });
   const status = async (name: string): Promise<Pod['status']> => (await getPod(client, name))?.status;
   const reaches = (name: string, wanted: string) =>
-    until(
-      async () => (await status(name))?.phase === wanted,
-      async () => JSON.stringify(await status(name)),
+    eventually(
+      () => status(name),
+      (seen) => seen?.phase === wanted,
     );
   const amounts = async () => {
     const { allocatable, capacity } = (await getNode(client, node))?.status ?? {};
@@ -118,7 +112,7 @@ describe('devices on containerd', needs('containers'), () => {
   const seen = 'a, from the Pod\nfast-a\n7\ntouch: /driver/x: Read-only file system\n';
 
   it('are the node´s, and a container´s that asks for them', async () => {
-    await until(async () => (await amounts()) === '2/2', amounts);
+    await eventually(amounts, /^2\/2$/);
     await client.create(pods, wanting('first', 1));
     await reaches('first', 'Running');
     assert.equal(await inside('first'), seen);
@@ -151,12 +145,12 @@ describe('devices on containerd', needs('containers'), () => {
 
   it('show that they are not well', async () => {
     plugin.list([device('a', { health: 'Unhealthy' }), device('b')]);
-    await until(async () => (await amounts()) === '2/1', amounts);
+    await eventually(amounts, /^2\/1$/);
     const health = async () =>
       (await status('first'))?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0]?.resources?.[0]?.health;
-    await until(async () => (await health()) === 'Unhealthy');
+    await eventually(async () => (await health()) === 'Unhealthy');
     plugin.list([device('a'), device('b')]);
-    await until(async () => (await amounts()) === '2/2', amounts);
+    await eventually(amounts, /^2\/2$/);
   });
 
   it('stay with their container when the kubelet starts anew, also with a container that starts before the plugin is back', async () => {
@@ -165,14 +159,14 @@ describe('devices on containerd', needs('containers'), () => {
     await kubelet.done;
     plugin.close();
     await startOne();
-    await until(async () => (await amounts()) === '0/0', amounts);
-    await until(() => kubelet.runningContainer('default', 'first', 'main') === id);
+    await eventually(amounts, /^0\/0$/);
+    await eventually(() => kubelet.runningContainer('default', 'first', 'main') === id);
     await runtime.stopContainer(id, 0);
-    await until(() => ![undefined, id].includes(kubelet.runningContainer('default', 'first', 'main')));
+    await eventually(() => ![undefined, id].includes(kubelet.runningContainer('default', 'first', 'main')));
     assert.equal(await inside('first'), seen);
 
     await startPlugin();
-    await until(async () => (await amounts()) === '2/2', amounts);
+    await eventually(amounts, /^2\/2$/);
     await client.create(pods, wanting('third', 1));
     await reaches('third', 'Running');
     assert.deepEqual(plugin.calls, ['Allocate b']);
@@ -180,7 +174,7 @@ describe('devices on containerd', needs('containers'), () => {
 
   it('are nobody´s once their plugin is gone', async () => {
     plugin.close();
-    await until(async () => (await amounts()) === '2/0', amounts);
+    await eventually(amounts, /^2\/0$/);
     assert.equal((await status('first'))?.phase, 'Running');
   });
 });

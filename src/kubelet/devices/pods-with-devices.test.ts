@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { type Pod, pods } from '../../api/gen/core-v1.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { simulatedHost } from '../host/simulated-host.ts';
 import { socketFolder } from '../host/socket-folder.ts';
@@ -40,9 +41,8 @@ async function setUp(
   const { context: own, stop } = context();
   const kubelet = await startKubelet(own, { nodeName: node, runtime, host });
   /** Sockets take what time they take; the clock goes on meanwhile. */
-  const until = async (isTrue: () => unknown) => {
-    while (!(await isTrue())) await clock.advance(10);
-  };
+  const until = (isTrue: () => boolean | Promise<boolean>) =>
+    eventually(isTrue, Boolean, { pause: () => clock.advance(10) });
   await until(() => kubelet.isReady);
   const plugin = await scriptedPlugin({ folder: path, allocate });
   plugin.list([device('a'), device('b')]);

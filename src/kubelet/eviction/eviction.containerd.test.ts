@@ -5,8 +5,9 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { events, pods } from '../../api/gen/core-v1.ts';
-import { sleep, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { startContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { needs } from '../../testing/needs.ts';
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
@@ -57,7 +58,7 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
     stop = started.stop;
     const host = linuxHost({ clock, random, log, configuration, imageDirectory: containerd.directory });
     kubelet = await startKubelet(started.context, { nodeName: node, runtime, host, configuration });
-    await until(() => kubelet.isReady);
+    await eventually(() => kubelet.isReady);
   });
   after(async () => {
     stop?.abort(new Error('the test is over'));
@@ -68,13 +69,6 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
   });
 
   const status = async (name: string) => (await getPod(client, name))?.status;
-  const until = async (isTrue: () => unknown, describeState = async () => '') => {
-    for (let left = 300; left > 0; left--) {
-      if (await isTrue()) return;
-      await sleep(systemClock, 100);
-    }
-    assert.fail(`not within 30 s: ${isTrue} ${await describeState()}`);
-  };
 
   it('evicts the Pod that fills the disk, and tells why; the others stay, and new ones wait outside', async () => {
     const scratch = { volumes: [{ name: 'scratch', emptyDir: {} }] };
@@ -87,9 +81,9 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
         ...scratch,
       }),
     );
-    await until(
-      async () => (await status('greedy'))?.phase === 'Failed',
-      async () => JSON.stringify(await status('greedy')),
+    await eventually(
+      () => status('greedy'),
+      (greedy) => greedy?.phase === 'Failed',
     );
     const { reason, message, conditions } = (await status('greedy'))!;
     assert.equal(reason, 'Evicted');
@@ -108,14 +102,14 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
   it('shows its pressure while it lasts, and the transition period after it', async () => {
     const isPressed = async () =>
       (await getNode(client, node))?.status?.conditions?.find(({ type }) => type === 'DiskPressure')?.status;
-    await until(async () => (await isPressed()) === 'False');
+    await eventually(async () => (await isPressed()) === 'False');
     execFileSync('dd', ['if=/dev/zero', `of=${join(disk, 'full')}`, 'bs=1M', 'count=50'], { stdio: 'ignore' });
-    await until(async () => (await isPressed()) === 'True');
+    await eventually(async () => (await isPressed()) === 'True');
     await client.create(pods, testPod('late', node, { containers: [shell(':')] }));
-    await until(async () => (await status('late'))?.reason === 'Evicted');
+    await eventually(async () => (await status('late'))?.reason === 'Evicted');
     assert.equal((await status('late'))?.message, 'Pod was rejected: The node had condition: [DiskPressure]. ');
     execFileSync('rm', [join(disk, 'full')]);
-    await until(async () => (await isPressed()) === 'False');
+    await eventually(async () => (await isPressed()) === 'False');
   });
 
   it('evicts a Pod whose emptyDir outgrows its limit, whatever the node has left', async () => {
@@ -129,7 +123,7 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
       volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }],
     };
     await client.create(pods, testPod('overgrown', node, spec));
-    await until(async () => (await status('overgrown'))?.reason === 'Evicted');
+    await eventually(async () => (await status('overgrown'))?.reason === 'Evicted');
     assert.equal((await status('overgrown'))?.message, 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ');
   });
 
@@ -141,7 +135,7 @@ describe('a node that runs short, on containerd', needs('containers'), () => {
       const all = await runtime.listContainers({ state: 'exited' });
       return all.filter(({ labels }) => labels['io.kubernetes.pod.name'] === 'failing');
     };
-    await until(async () => (await dead()).length >= 2);
+    await eventually(async () => (await dead()).length >= 2);
     mkdirSync(join(configuration.podLogsDirectory, 'default_gone_0000-1111'), { recursive: true });
     const newest = (await dead()).reduce((a, b) => (a.createdAtMs > b.createdAtMs ? a : b));
     const { Housekeeping } = await import('../collection/housekeeping.ts');

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import type { ServiceError } from '@grpc/grpc-js';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
+import { hostPort } from '../../base/host-port.ts';
 import { grpcErrorText } from '../grpc/grpc-error.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
@@ -62,7 +63,9 @@ export class LinuxProber implements NetworkProber {
       });
       return { result: 'success', output: '' };
     } catch (error) {
-      const reason = limit.timedOut() ? `dial tcp ${address(host, port)}: i/o timeout` : dialError(error, host, port);
+      const reason = limit.timedOut()
+        ? `dial tcp ${hostPort({ host, port })}: i/o timeout`
+        : dialError(error, host, port);
       return { result: 'failure', output: reason };
     } finally {
       limit.end();
@@ -79,11 +82,11 @@ export class LinuxProber implements NetworkProber {
     const limit = this.#limit(timeoutMs, signal);
     const within = formatDuration(timeoutMs);
     try {
-      const status = await grpcHealth(address(host, port), service, limit.signal);
+      const status = await grpcHealth(hostPort({ host, port }), service, limit.signal);
       if (status === 1) return { result: 'success', output: 'service healthy' };
       return { result: 'failure', output: `service unhealthy (responded with "${servingStatuses[status] ?? status}")` };
     } catch (error) {
-      return { result: 'failure', output: grpcProblem(error, address(host, port), within) };
+      return { result: 'failure', output: grpcProblem(error, hostPort({ host, port }), within) };
     } finally {
       limit.end();
     }
@@ -101,7 +104,6 @@ export class LinuxProber implements NetworkProber {
 }
 
 const portOf = (url: URL) => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-const address = (host: string, port: number) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 
 const dialReasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
@@ -113,9 +115,11 @@ const dialReasons: Readonly<Record<string, string>> = {
 function dialError(error: unknown, host: string, port: number): string {
   const { code = '', message = String(error) } = error as { code?: string; message?: string };
   if (code === 'ECONNRESET')
-    return message === 'socket hang up' ? 'EOF' : `read tcp ${address(host, port)}: read: connection reset by peer`;
+    return message === 'socket hang up'
+      ? 'EOF'
+      : `read tcp ${hostPort({ host, port })}: read: connection reset by peer`;
   const reason = dialReasons[code];
-  return reason ? `dial tcp ${address(host, port)}: ${reason}` : message;
+  return reason ? `dial tcp ${hostPort({ host, port })}: ${reason}` : message;
 }
 
 interface Answer {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Clock, sleep } from '../../base/clock.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Needs } from '../../testing/needs.ts';
 import {
   type ContainerConfig,
@@ -40,13 +41,8 @@ export function runtimeContract(
       await test.stop();
     });
 
-    const until = async (condition: () => Promise<boolean>) => {
-      for (let i = 0; i < 500; i++) {
-        if (await condition()) return;
-        await sleep(test.clock, 20);
-      }
-      assert.fail('the condition did not come true within ten seconds');
-    };
+    const until = (isSo: () => boolean | Promise<boolean>) =>
+      eventually(isSo, Boolean, { pause: () => sleep(test.clock, 20) });
 
     it('names itself and says that it is ready', async () => {
       const version = await runtime.version();
@@ -187,7 +183,12 @@ export function runtimeContract(
       assert.ok((stats.memory?.workingSetBytes ?? 0) > 0);
       assert.equal(stats.labels[runtimeLabels.podUid], 'uid-stats');
       assert.ok((await runtime.listContainerStats({ sandboxId: pod.sandbox })).some(({ id }) => id === pod.container));
-      assert.ok((await runtime.podSandboxStats(pod.sandbox)).containers.length <= 2);
+      // Runtimes of v1alpha2's day measure containers alone.
+      const isOld = (await runtime.version()).apiVersion === 'v1alpha2';
+      const whole = await runtime.podSandboxStats(pod.sandbox).catch((error) => {
+        if (!isOld || !(error instanceof RuntimeError) || error.code !== 'unimplemented') throw error;
+      });
+      assert.ok(!whole || whole.containers.length <= 2);
       assert.ok((await runtime.imageFsInfo()).imageFilesystems.length > 0);
       await pod.remove();
     });

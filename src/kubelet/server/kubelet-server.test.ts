@@ -113,6 +113,18 @@ describe('who may ask', () => {
     assert.deepEqual([stranger.status, stranger.text], [401, 'Unauthorized']);
   });
 
+  it('tells who speaks plain HTTP to it that this is a port of HTTPS', async () => {
+    const { host, port } = server.address;
+    const answer = await new Promise<string>((resolve, reject) => {
+      const asking = plainRequest({ host, port, path: '/pods', agent: false }, (response) => {
+        response.on('data', (chunk: Buffer) => resolve(`${response.statusCode} ${chunk}`));
+      });
+      asking.on('error', reject);
+      asking.end();
+    });
+    assert.equal(answer, '400 Client sent an HTTP request to an HTTPS server.\n');
+  });
+
   it('tells who is refused what, in upstream´s words', async () => {
     const anonymous = await call('/pods', { as: nobody });
     assert.equal(anonymous.status, 403);

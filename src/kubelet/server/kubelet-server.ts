@@ -14,6 +14,7 @@ import type { Log } from '../../base/log.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
 import type { ListenAddress } from '../../serving/listen-address.ts';
+import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
 import { defaultTlsParameters, type TlsParameters } from '../../serving/tls-parameters.ts';
 import { type Access, refusal } from './access.ts';
 import type { KubeletView } from './kubelet-view.ts';
@@ -111,6 +112,7 @@ class HttpsServer {
     });
     this.server.on('connection', (socket: Socket) => this.#track(socket));
     this.server.on('secureConnection', (socket: TLSSocket) => this.#track(socket));
+    refusePlainHttp(this.server);
     this.server.on('tlsClientError', (error: Error) => log.debug('TLS handshake failed', { error: error.message }));
   }
 

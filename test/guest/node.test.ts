@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { guestParts } from './guest.ts';
-import { container, forever, GuestNode, until } from './node.ts';
+import { container, forever, GuestNode, slowly } from './node.ts';
 
 const settings = {
   podPidsLimit: 200,
@@ -155,7 +155,7 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
       message ?? '',
       /^The node was low on resource: memory\. Threshold quantity: \d+\w*, available: \d+\w*\. Container main was using \d+\w*, request is 0, has larger consumption of memory\. $/,
     );
-    await until('the node shows its pressure', async () => (await node.condition('MemoryPressure'))?.status === 'True');
+    await slowly(async () => (await node.condition('MemoryPressure'))?.status === 'True');
     await node.configure(settings);
     await node.whenReady();
     await node.remove('taker');
@@ -175,14 +175,14 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
     ]);
     const startedMs = Date.now();
     await node.guest.run('systemctl poweroff');
-    await until('the node says that it is going', async () => {
+    await slowly(async () => {
       const ready = await node.condition('Ready');
       return (
         ready?.status === 'False' && ready.reason === 'KubeletNotReady' && ready.message === 'node is shutting down'
       );
     });
     await node.create('late', { containers: [forever()] });
-    await until('the late Pod is refused', async () => (await node.pod('late')).status?.reason === 'NodeShutdown');
+    await slowly(async () => (await node.pod('late')).status?.reason === 'NodeShutdown');
     assert.equal(
       (await node.pod('late')).status?.message,
       'Pod was rejected: Pod was rejected as the node is shutting down.',

@@ -8,6 +8,7 @@ import { defaultPod } from '../../src/api/core/v1/pod-defaults.ts';
 import { type Container, type Node, nodes, type Pod, type PodSpec, pods } from '../../src/api/gen/core-v1.ts';
 import type { Client } from '../../src/client/client.ts';
 import { pauseImageArchive } from '../../src/kubelet/images/pause-image.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 import { type Guest, type GuestOptions, startGuest } from './guest.ts';
@@ -88,7 +89,7 @@ export class GuestNode {
   /** Posted by the kubelet that runs now. */
   async whenReady(): Promise<void> {
     const startedMs = Number(await this.guest.run('date +%s')) * 1000;
-    await until('the node is ready', async () => {
+    await slowly(async () => {
       const ready = (await this.node()).status?.conditions?.find(({ type }) => type === 'Ready');
       return ready?.status === 'True' && Date.parse(ready.lastHeartbeatTime ?? '') >= startedMs - 1000;
     });
@@ -114,7 +115,7 @@ export class GuestNode {
   }
 
   async phase(name: string, wanted: string): Promise<Pod> {
-    await until(`Pod ${name} is ${wanted}`, async () => (await this.pod(name)).status?.phase === wanted);
+    await slowly(async () => (await this.pod(name)).status?.phase === wanted);
     return this.pod(name);
   }
 
@@ -125,7 +126,7 @@ export class GuestNode {
 
   async remove(...names: string[]): Promise<void> {
     for (const name of names) await this.client.delete(pods, { namespace: 'default', name });
-    await until('Pods are gone', async () => {
+    await slowly(async () => {
       const left = await this.client.list(pods, { namespace: 'default' });
       return !left.items.some(({ metadata }) => names.includes(metadata.name ?? ''));
     });
@@ -155,19 +156,9 @@ export function container(script: string, more: Partial<Container> = {}): Contai
 export const forever = (more: Partial<Container> = {}) =>
   container("trap 'exit 0' TERM; while true; do sleep 0.2; done", more);
 
-export async function until(what: string, isTrue: () => Promise<boolean>, seconds = 180): Promise<void> {
-  const last = performance.now() + seconds * 1000;
-  let failure: unknown;
-  while (performance.now() < last) {
-    try {
-      if (await isTrue()) return;
-      failure = undefined;
-    } catch (error) {
-      failure = error;
-    }
-    await pause(250);
-  }
-  throw new Error(`not within ${seconds} s: ${what}`, { cause: failure });
+/** On an emulated machine everything takes longer. */
+export function slowly(isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
+  return eventually(isTrue, Boolean, { withinMs: 300_000, pause: () => pause(250) });
 }
 
 function write(path: string, content: string): string {
