@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { decodeUntyped, type FieldValidation } from '../apimachinery/codec.ts';
 import { StatusError } from '../apimachinery/status.ts';
 import { deepFreeze } from '../base/deep-freeze.ts';
-import fc from '../testing/properties.fixture.ts';
+import fc, { anyText } from '../testing/properties.fixture.ts';
 import { builtinCodec, builtinSchema } from './schema.ts';
 
 const codec = builtinCodec();
@@ -398,11 +398,7 @@ describe('encoding', () => {
     codec.encodeAs({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'x' }, data }, 'core/v1.ConfigMap');
 
   it('writes any text so that it is read as what it was, and never what Go escapes', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.string(),
-      fc.constantFrom('<&>', '\u2028', '\\"', '\n\u0000'),
-    );
+    const text = fc.oneof(anyText, fc.string(), fc.constantFrom('<&>', '\u2028', '\\"', '\n\u0000'));
     // V8 13.6 takes a key for one that stood in its place in an earlier text if that one had a backslash where this one is escaped.
     const key = text.filter((name) => !name.includes('\\'));
     fc.assert(

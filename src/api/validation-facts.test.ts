@@ -106,15 +106,17 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 const mostSeeds = 300;
 const densities = [0.3, 0.5, 0.7, 0.9];
 
-function complaints(behaviour: KindBehaviour, wanted: ReadonlySet<string>): Set<string> {
+/** Those of the wanted fields that nobody complained of when all but the unlikely ones had been found, or every seed was tried. */
+function neverRefused(behaviour: KindBehaviour, wanted: ReadonlySet<string>, unlikely: readonly string[]): Set<string> {
   const missing = new Set(wanted);
+  const isMore = () => [...missing].some((path) => !unlikely.includes(path));
   const note = (errors: readonly FieldError[] = []) => {
     for (const { field } of errors) {
       const at = field.replace(/\[[^\]]*\]/g, '[]');
       for (const path of missing) if (at.startsWith(path)) missing.delete(path);
     }
   };
-  for (let seed = 0; seed < mostSeeds && missing.size > 0; seed++) {
+  for (let seed = 0; seed < mostSeeds && isMore(); seed++) {
     const [object, other] = [made(behaviour, seed), made(behaviour, seed + 10_000)];
     note(behaviour.validate?.(object));
     const context = { warn: () => {} };
@@ -139,7 +141,8 @@ function made(behaviour: KindBehaviour, seed: number): KubeObject {
 
 /** The object with some of the other's fields. */
 function withPartsOf(object: KubeObject, other: KubeObject, seed: number): KubeObject {
-  const next = structuredClone(object) as Draft<KubeObject> & { spec?: Record<string, unknown> };
+  const next = { ...object } as Draft<KubeObject> & { spec?: Record<string, unknown> };
+  if (next.spec) next.spec = { ...next.spec };
   const [to, from] = next.spec ? [next.spec, (other as { spec?: object }).spec ?? {}] : [next, other];
   for (const [index, [name, value]] of Object.entries(from).entries()) {
     if (['kind', 'apiVersion', 'metadata'].includes(name) || (seed >> (index % 8)) % 2 === 0) continue;
@@ -155,7 +158,8 @@ describe('what upstream refuses', () => {
     const paths = new Set((kinds[id] ?? []).map(({ path }) => path).filter((path) => plainField.test(path)));
     if (paths.size === 0) continue;
     it(`is refused of ${id}`, () => {
-      assert.deepEqual([...complaints(behaviour, paths)], elsewhere[id] ?? []);
+      const unlikely = elsewhere[id] ?? [];
+      assert.deepEqual([...neverRefused(behaviour, paths, unlikely)], unlikely);
     });
   }
 });

@@ -159,9 +159,9 @@ export function importImages(machine: Machine, socket: string, archive: Archive)
   });
 }
 
-/** `ctr` prints a line for each image: `unpacking NAME (sha256:...)...done`. */
+/** `ctr` prints a line for each image: `unpacking NAME (sha256:...)...done`, and from containerd 2 on `NAME    saved`. */
 export function importedNames(output: string): string[] {
-  return [...output.matchAll(/^unpacking (\S+)/gm)].map((match) => match[1]!);
+  return [...output.matchAll(/^(?:unpacking (\S+)|(\S+)\s+saved\s*$)/gm)].map((match) => (match[1] ?? match[2])!);
 }
 
 function lastProblem(text: string, code: number | null): string {

@@ -28,4 +28,8 @@ test('the machine´s name servers are read without those that would ask us again
 test('names of imported images are read from what ctr prints', () => {
   const output = 'unpacking docker.io/library/a:1 (sha256:ab)...done\nunpacking b:2 (sha256:cd)...done\n';
   assert.deepEqual(importedNames(output), ['docker.io/library/a:1', 'b:2']);
+  const later =
+    'docker.io/library/a:1   \tsaved\t\nb:2 \tsaved\t\napplication/vnd.oci.image.manifest.v1+json sha256:ab\n' +
+    'Importing\telapsed: 0.3 s\ttotal:   0.0 B\t(0.0 B/s)\t\n';
+  assert.deepEqual(importedNames(later), ['docker.io/library/a:1', 'b:2']);
 });

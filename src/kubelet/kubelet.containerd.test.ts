@@ -5,106 +5,43 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { configMaps, events, type Pod, type PodSpec, pods, secrets } from '../api/gen/core-v1.ts';
+import { configMaps, pods, secrets } from '../api/gen/core-v1.ts';
 import { systemClock } from '../base/clock.ts';
-import { startContainerd, type TestContainerd } from '../testing/containerd.ts';
+import { startContainerd } from '../testing/containerd.ts';
 import { eventually } from '../testing/eventually.ts';
 import { type ImageRegistry, registryHost, startImageRegistry } from '../testing/image-registry.ts';
 import { needs } from '../testing/needs.ts';
 import { busyboxImage, busyboxImageArchive } from '../testing/oci-image.ts';
-import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
+import { defaultConfiguration } from './configuration.ts';
 import { linuxHost } from './host/linux-host.ts';
 import { getPod, kubeletHarness, testPod } from './kubelet.fixture.ts';
-import { type Kubelet, startKubelet } from './kubelet.ts';
+import { startKubelet } from './kubelet.ts';
+import { forever, image, RealKubelet, shell } from './real-kubelet.fixture.ts';
 import { connectRuntime } from './runtime/cri/cri-runtime.ts';
-import type { ContainerRuntime } from './runtime/runtime.ts';
 
 const node = 'real-node';
-const image = 'local.test/busybox:1';
-const shell = (script: string) => ({ name: 'main', image, command: ['sh', '-c', script] });
-/** Obeys SIGTERM at once, as a good program does. */
-const forever = (script = ':') => shell(`trap 'exit 0' TERM; ${script}; while true; do sleep 0.1; done`);
-describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
-  const harness = kubeletHarness(systemClock);
-  const { client } = harness;
-  let containerd: TestContainerd;
-  let runtime: ContainerRuntime;
-  let registry: ImageRegistry;
-  let configuration: KubeletConfiguration;
-  let kubelet: Kubelet;
-  let stop: AbortController;
 
-  const startOne = async () => {
-    const started = harness.context();
-    const host = linuxHost({ clock: systemClock, random: harness.random, log: harness.log, configuration });
-    kubelet = await startKubelet(started.context, { nodeName: node, runtime, host, configuration });
-    stop = started.stop;
-  };
+describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }, () => {
+  const real = new RealKubelet(node);
+  const { client, harness } = real;
+  const create: RealKubelet['create'] = (...pod) => real.create(...pod);
+  const pod = (name: string) => real.pod(name);
+  const phase = (name: string, wanted: string) => real.phase(name, wanted);
+  const remove = (name: string, gracePeriodSeconds?: number) => real.remove(name, gracePeriodSeconds);
+  const status = (name: string, container?: string) => real.status(name, container);
+  const exec = (name: string, script: string) => real.exec(name, script);
+  const log = (name: string, options?: object) => real.log(name, options);
+  let registry: ImageRegistry;
 
   before(async () => {
-    containerd = await startContainerd();
-    const { directory, cgroupRoot } = containerd;
-    await containerd.importImage(busyboxImageArchive(image));
-    registry = await startImageRegistry(containerd.registryDirectory);
-    runtime = await connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
-    configuration = {
-      ...defaultConfiguration,
-      rootDirectory: join(directory, 'kubelet'),
-      podLogsDirectory: join(directory, 'logs'),
-      containerLogsDirectory: join(directory, 'links'),
-      staticPodPath: join(directory, 'manifests'),
-      clusterDns: ['10.96.0.10'],
-      clusterDomain: 'cluster.local',
-      cgroupRoot,
-    };
-    await mkdir(configuration.staticPodPath);
-    await startOne();
-    await eventually(async () => kubelet.isReady);
+    await real.start();
+    registry = await startImageRegistry(real.containerd.registryDirectory);
   });
 
   after(async () => {
-    stop?.abort(new Error('the test is over'));
-    await kubelet?.done;
-    runtime?.close();
     await registry?.stop();
-    await containerd?.stop();
+    await real.stop();
   });
-
-  const create = (name: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, metadata?: Pod['metadata']) =>
-    client.create(pods, testPod(name, node, spec, metadata));
-  const pod = (name: string) => getPod(client, name);
-  const phase = (name: string, wanted: string) =>
-    eventually(
-      async () => (await pod(name))?.status,
-      (seen) => seen?.phase === wanted,
-    );
-  const remove = async (name: string, gracePeriodSeconds?: number) => {
-    await client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds });
-    await eventually(
-      () => pod(name),
-      (left) => left === undefined,
-    );
-  };
-  const status = async (name: string, container = 'main') =>
-    [
-      ...((await pod(name))?.status?.containerStatuses ?? []),
-      ...((await pod(name))?.status?.initContainerStatuses ?? []),
-    ].find((one) => one.name === container);
-  const exec = async (name: string, script: string) => {
-    const id = kubelet.runningContainer('default', name, 'main')!;
-    const { stdout, stderr } = await runtime.execSync(id, ['sh', '-c', script]);
-    return Buffer.concat([stdout, stderr]).toString();
-  };
-  const log = async (name: string, options = {}) => {
-    let text = '';
-    for await (const bytes of await kubelet.containerLog({ namespace: 'default', name }, 'main', options))
-      text += Buffer.from(bytes).toString();
-    return text;
-  };
-  const told = async (name: string) =>
-    (await client.list(events)).items
-      .filter((event) => event.involvedObject.name === name)
-      .map(({ message }) => message ?? '');
 
   it('gives a container its environment, files, name servers and hosts file', async () => {
     await client.create(configMaps, {
@@ -183,8 +120,8 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     assert.match(await exec('inside', 'echo x > /config/new'), /Read-only file system/);
     await remove('inside');
     assert.equal(
-      existsSync(join(configuration.rootDirectory, 'pods')) &&
-        readdirSync(join(configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')),
+      existsSync(join(real.configuration.rootDirectory, 'pods')) &&
+        readdirSync(join(real.configuration.rootDirectory, 'pods')).some((uid) => uid.includes('inside')),
       false,
     );
   });
@@ -200,11 +137,17 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     });
     await phase('limited', 'Running');
     const uid = (await pod('limited'))!.metadata.uid!;
-    const group = join('/sys/fs/cgroup/memory', configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`);
+    const group = join('/sys/fs/cgroup/memory', real.configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`);
     if (existsSync(group)) {
       assert.equal(readFileSync(join(group, 'memory.limit_in_bytes'), 'utf8').trim(), String(64 * 1024 * 1024));
-      const container = kubelet.runningContainer('default', 'limited', 'main')!;
-      const cpu = join('/sys/fs/cgroup/cpu', configuration.cgroupRoot, 'kubepods/burstable', `pod${uid}`, container);
+      const container = real.kubelet.runningContainer('default', 'limited', 'main')!;
+      const cpu = join(
+        '/sys/fs/cgroup/cpu',
+        real.configuration.cgroupRoot,
+        'kubepods/burstable',
+        `pod${uid}`,
+        container,
+      );
       assert.equal(readFileSync(join(cpu, 'cpu.shares'), 'utf8').trim(), '102');
       assert.equal(readFileSync(join(cpu, 'cpu.cfs_quota_us'), 'utf8').trim(), '25000');
     }
@@ -233,7 +176,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       });
     await create('resized', { containers: [asking('100m', '64Mi')] }, { generation: 1 });
     await phase('resized', 'Running');
-    const id = kubelet.runningContainer('default', 'resized', 'main')!;
+    const id = real.kubelet.runningContainer('default', 'resized', 'main')!;
     const uid = (await pod('resized'))!.metadata.uid!;
     const limitsOf = () => {
       const of = (controller: string, file: string) =>
@@ -241,7 +184,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
           const path = join(
             '/sys/fs/cgroup',
             controller,
-            configuration.cgroupRoot,
+            real.configuration.cgroupRoot,
             'kubepods',
             `pod${uid}`,
             child,
@@ -270,7 +213,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await resize('100m', '64Mi');
     await runsWith('100m', '64Mi');
     if (isV1) assert.deepEqual(limitsOf(), { memory: [64 * mebibyte, 64 * mebibyte], quota: [10_000, 10_000] });
-    assert.equal(kubelet.runningContainer('default', 'resized', 'main'), id);
+    assert.equal(real.kubelet.runningContainer('default', 'resized', 'main'), id);
     assert.equal((await status('resized'))?.restartCount, 0);
     await remove('resized');
   });
@@ -360,7 +303,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await exec('probed', 'rm /alive');
     await eventually(async () => ((await status('probed'))?.restartCount ?? 0) === 1);
     await eventually(isReady);
-    const messages = await told('probed');
+    const messages = await real.told('probed');
     assert.ok(
       messages.includes("Liveness probe failed: cat: can't open '/alive': No such file or directory\n"),
       messages.join('\n'),
@@ -383,11 +326,11 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
         },
       ],
       volumes: [
-        { name: 'shared', hostPath: { path: join(containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } },
+        { name: 'shared', hostPath: { path: join(real.containerd.directory, 'hooked'), type: 'DirectoryOrCreate' } },
       ],
     });
     await phase('hooked', 'Running');
-    const file = join(containerd.directory, 'hooked', 'log');
+    const file = join(real.containerd.directory, 'hooked', 'log');
     assert.equal(readFileSync(file, 'utf8'), 'started\n');
     await remove('hooked');
     assert.equal(readFileSync(file, 'utf8'), 'started\nstopping\n');
@@ -398,7 +341,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
       restartPolicy: 'Never' as const,
       restartPolicyRules: [{ action, exitCodes: { operator: 'In' as const, values: [code] } }],
     });
-    const file = join(containerd.directory, 'rules');
+    const file = join(real.containerd.directory, 'rules');
     const volumes = [{ name: 'notes', hostPath: { path: file, type: 'DirectoryOrCreate' as const } }];
     const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
     const counted = (name: string, more: string) => ({
@@ -453,7 +396,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await create('member', { containers: [container], imagePullSecrets: [{ name: 'pull' }] });
     await phase('member', 'Running');
     assert.ok(
-      (await told('member')).some((message) =>
+      (await real.told('member')).some((message) =>
         /^Successfully pulled image "registry.test\/team\/app:1" in .* Image size: \d+ bytes\.$/.test(message),
       ),
     );
@@ -466,7 +409,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await create('colleague', { containers: [present], imagePullSecrets: [{ name: 'pull' }] });
     await phase('colleague', 'Running');
     assert.ok(
-      (await told('colleague')).includes(
+      (await real.told('colleague')).includes(
         `Container image "${present.image}" already present on machine and can be accessed by the pod`,
       ),
     );
@@ -508,6 +451,20 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await remove('root', 1);
   });
 
+  it("confines a container by a profile of the node's own", async () => {
+    const folder = join(real.configuration.rootDirectory, 'seccomp', 'profiles');
+    await mkdir(folder, { recursive: true });
+    const syscalls = [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }];
+    await writeFile(join(folder, 'no-mkdir.json'), JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls }));
+    await create('confined', {
+      securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/no-mkdir.json' } },
+      containers: [forever()],
+    });
+    await phase('confined', 'Running');
+    assert.match(await exec('confined', 'touch /file && mkdir /folder'), /\/folder': Operation not permitted/);
+    await remove('confined', 1);
+  });
+
   it("shares the host's network, and forwards ports of the host into Pods", async () => {
     await create('host', { hostNetwork: true, containers: [forever()] });
     await create('ported', {
@@ -536,7 +493,7 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
   });
 
   it('runs Pods from files, with mirrors that come back', async () => {
-    const path = join(configuration.staticPodPath, 'static.yaml');
+    const path = join(real.configuration.staticPodPath, 'static.yaml');
     const manifest = (script: string) => `apiVersion: v1
 kind: Pod
 metadata: {name: static}

@@ -1,10 +1,10 @@
 /**
- * A private containerd for one test: its own root, state, socket, CNI network and bridge in a temporary folder, with Coracle's
+ * A private containerd for one test, the first on the PATH: its own root, state, socket, CNI network and bridge in a temporary folder, with Coracle's
  * pause image in it. `stop()` ends it and what it started, and removes everything again.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -36,6 +36,8 @@ export interface TestContainerd {
 
 export async function startContainerd(): Promise<TestContainerd> {
   const directory = await mkdtemp(join(tmpdir(), 'coracle-containerd-'));
+  // Containers with users of their own start as somebody else, who has to reach their root.
+  await chmod(directory, 0o711);
   // Those that run side by side need addresses and bridges of their own: both derive from the folder's random name.
   const unique = createHash('sha256').update(directory).digest();
   const bridge = `crt${unique.toString('hex', 0, 5)}`;
@@ -197,7 +199,8 @@ state = "${directory}/state"
 
 function cniConfiguration(directory: string, bridge: string, podCidr: string): string {
   return JSON.stringify({
-    cniVersion: '1.0.0',
+    // The latest that containerd 1.4 knows.
+    cniVersion: '0.4.0',
     name: 'pods',
     plugins: [
       {

@@ -12,11 +12,11 @@ export interface Needs {
   readonly skip: string | false;
 }
 
-const containerTools = ['/usr/bin/containerd', '/usr/bin/ctr', '/usr/sbin/runc', '/usr/lib/cni/bridge', '/bin/busybox'];
+const containerTools = ['containerd', 'ctr', 'runc', '/usr/lib/cni/bridge', '/bin/busybox'];
 
 /**
  * Those of the parts that are not here, as words; undefined when all are. A part is `root`; `x86-64`; `containers`, what runs real ones; `kubectl`,
- * any release that Coracle is made for; else a program or file: its path, or a name that lies anywhere in `PATH`.
+ * any release that Coracle is made for; else a program or file: its path, or a name that lies anywhere in `PATH` or among root's programs.
  */
 export function missingParts(...parts: readonly string[]): string | undefined {
   const absent = new Set(parts.flatMap((part) => (part === 'containers' ? ['root', ...containerTools] : [part])));
@@ -38,5 +38,5 @@ function isHere(part: string): boolean {
   if (part === 'x86-64') return process.arch === 'x64';
   if (part === 'kubectl') return kubectlReleases().length > 0;
   if (part.includes('/')) return existsSync(part);
-  return (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, part)));
+  return [...(process.env.PATH ?? '').split(':'), '/usr/sbin'].some((folder) => existsSync(join(folder, part)));
 }

@@ -31,7 +31,8 @@ export function writePodNetwork(podCidrs: readonly string[], options: PodNetwork
 
 export function podNetworkConfiguration(podCidrs: readonly string[], addressFolder: string): string {
   const configuration = {
-    cniVersion: '1.0.0',
+    // The latest that containerd 1.4 knows; later ones know it too.
+    cniVersion: '0.4.0',
     name: 'coracle',
     plugins: [
       {

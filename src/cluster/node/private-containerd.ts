@@ -133,7 +133,7 @@ function appArmorWorks(): boolean {
   return existsSync(enabled) && readFileSync(enabled, 'utf8').startsWith('Y') && existsSync('/sbin/apparmor_parser');
 }
 
-/** Version 2 of the format is read by containerd 1.6, 1.7 and 2.x alike. */
+/** Version 2 of the format is read by containerd 1.4 and all later ones, which skip what they do not know. */
 function containerdConfig(directory: DataDirectory, socket: string): string {
   const text = (value: string) => JSON.stringify(value);
   return `# Written by coracle up; changes are lost.

@@ -144,7 +144,7 @@ export async function volumeMounts(
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
       hostPath: hostPath ?? '',
       ...(image ? { image, imageSubPath: subPath } : {}),
-      // What the API writes into these is not the Pod's to change.
+      // What the API writes into these is not the Pod's to change, nor is an image; runtimes refuse to mount one otherwise.
       readonly: (mount.readOnly ?? false) || isReadOnlyVolume(volume),
       recursiveReadonly: isRecursivelyReadonly(mount, locations.recursiveReadonly),
       propagation: propagations[mount.mountPropagation ?? ''] ?? 'private',
@@ -199,7 +199,7 @@ function expandStrictly(text: string, values: ReadonlyMap<string, string>): stri
 
 function isReadOnlyVolume(volume: Volume): boolean {
   return (
-    Boolean(volume.configMap ?? volume.secret ?? volume.downwardAPI ?? volume.projected) ||
+    Boolean(volume.configMap ?? volume.secret ?? volume.downwardAPI ?? volume.projected ?? volume.image) ||
     volume.persistentVolumeClaim?.readOnly === true
   );
 }

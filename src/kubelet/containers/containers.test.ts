@@ -1,7 +1,7 @@
 /** What a container is given: environment, name servers, hosts, resources. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Container, Pod, Service } from '../../api/gen/core-v1.ts';
+import type { Container, Pod, SeccompProfile, Service } from '../../api/gen/core-v1.ts';
 import { blockDevices, volumeMounts as volumeMountsOf } from './container-config.ts';
 import { etcHosts, parseResolvConf, podDns, podHostname } from './dns.ts';
 import { containerEnvironment, serviceVariables } from './environment.ts';
@@ -207,8 +207,22 @@ describe('resources', () => {
   });
 });
 
+const settings = { seccompDefault: false, seccompProfileRoot: '/kubelet/seccomp' };
+
+it('confines system calls by the runtime´s profile or one of the node´s own', () => {
+  const profileOf = (seccompProfile?: SeccompProfile) => {
+    const container = { name: 'c', securityContext: { seccompProfile } };
+    return containerSecurity(pod(), container, { username: '' }, settings).seccomp;
+  };
+  assert.deepEqual(profileOf(), { type: 'Unconfined' });
+  assert.deepEqual(profileOf({ type: 'RuntimeDefault' }), { type: 'RuntimeDefault' });
+  assert.deepEqual(profileOf({ type: 'Localhost', localhostProfile: 'profiles/a.json' }), {
+    type: 'Localhost',
+    localhostRef: '/kubelet/seccomp/profiles/a.json',
+  });
+});
+
 it('refuses to run as root what must not', () => {
-  const settings = { seccompDefault: false };
   const security = (image: { uid?: number; username: string }, runAsUser?: number) =>
     containerSecurity(
       pod({ securityContext: { runAsNonRoot: true } }),
@@ -267,6 +281,11 @@ describe('mounts of volumes', () => {
     );
     assert.equal(found[0]?.propagation, 'hostToContainer');
     assert.deepEqual(found[2]?.image, { image: 'sha256:1' });
+    assert.deepEqual(
+      found.map(({ readonly }) => readonly),
+      [false, false, true],
+      'nobody writes into an image',
+    );
   });
 
   it('are read-only all the way down where that is asked for and can be had', async () => {

@@ -1,4 +1,5 @@
 /** Security contexts of a Pod and its containers, taken together as the runtime wants them. Pure. */
+import { join } from 'node:path';
 import type { Container, Pod, SeccompProfile } from '../../api/gen/core-v1.ts';
 import type {
   ContainerSecurity,
@@ -11,6 +12,8 @@ import type {
 export interface SecuritySettings {
   /** `RuntimeDefault` instead of no profile where none is asked for. */
   readonly seccompDefault: boolean;
+  /** Where the node's own profiles lie. */
+  readonly seccompProfileRoot: string;
 }
 
 /** Refused because of what its image would run as. */
@@ -97,7 +100,11 @@ function groups(pod: Pod): readonly number[] {
 }
 
 function seccomp(profile: SeccompProfile | undefined, settings: SecuritySettings): SecurityProfile {
-  return profileOf(profile) ?? { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
+  const found = profileOf(profile) ?? { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
+  const { localhostRef } = found;
+  return localhostRef === undefined
+    ? found
+    : { ...found, localhostRef: join(settings.seccompProfileRoot, localhostRef) };
 }
 
 function profileOf(

@@ -3,6 +3,7 @@
  * `StartError` whose reason and message the container's status shows while it waits.
  */
 
+import { join } from 'node:path';
 import { containerStatus } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
@@ -83,6 +84,7 @@ export async function startContainer(
       targetContainerId: targetOf(spec, context),
       ...resourceSettings(services),
       seccompDefault: configuration.seccompDefault,
+      seccompProfileRoot: join(configuration.rootDirectory, 'seccomp'),
     });
   });
   const id = await asStartError('CreateContainerError', signal, event, () =>

@@ -183,7 +183,12 @@ export function runtimeContract(
       assert.ok((stats.memory?.workingSetBytes ?? 0) > 0);
       assert.equal(stats.labels[runtimeLabels.podUid], 'uid-stats');
       assert.ok((await runtime.listContainerStats({ sandboxId: pod.sandbox })).some(({ id }) => id === pod.container));
-      assert.ok((await runtime.podSandboxStats(pod.sandbox)).containers.length <= 2);
+      // Runtimes of v1alpha2's day measure containers alone.
+      const isOld = (await runtime.version()).apiVersion === 'v1alpha2';
+      const whole = await runtime.podSandboxStats(pod.sandbox).catch((error) => {
+        if (!isOld || !(error instanceof RuntimeError) || error.code !== 'unimplemented') throw error;
+      });
+      assert.ok(!whole || whole.containers.length <= 2);
       assert.ok((await runtime.imageFsInfo()).imageFilesystems.length > 0);
       await pod.remove();
     });

@@ -141,7 +141,10 @@ class CriRuntime implements ContainerRuntime {
   }
 
   async runPodSandbox(config: SandboxConfig, options?: CallOptions & { readonly runtimeHandler?: string | undefined }) {
-    const request = { config: to.sandboxConfig(config), runtimeHandler: options?.runtimeHandler ?? '' };
+    const request = {
+      config: to.sandboxConfig(config, this.#runtime.version),
+      runtimeHandler: options?.runtimeHandler ?? '',
+    };
     // Upstream doubles the limit here: the runtime may have to pull the pause image first.
     const answer = await this.#runtime.unary('RuntimeService', 'RunPodSandbox', request, {
       signal: options?.signal,
@@ -171,10 +174,11 @@ class CriRuntime implements ContainerRuntime {
   }
 
   async createContainer(sandboxId: string, config: ContainerConfig, sandbox: SandboxConfig, options?: CallOptions) {
+    const { version } = this.#runtime;
     const request = {
       podSandboxId: sandboxId,
-      config: to.containerConfig(config),
-      sandboxConfig: to.sandboxConfig(sandbox),
+      config: to.containerConfig(config, version),
+      sandboxConfig: to.sandboxConfig(sandbox, version),
     };
     return (await this.#runtime.unary('RuntimeService', 'CreateContainer', request, options)).containerId;
   }
@@ -309,7 +313,7 @@ class CriRuntime implements ContainerRuntime {
     const request = {
       image: to.imageSpec(image),
       auth: options.credentials,
-      sandboxConfig: options.sandbox && to.sandboxConfig(options.sandbox),
+      sandboxConfig: options.sandbox && to.sandboxConfig(options.sandbox, this.#images.version),
     };
     try {
       // A pull takes what it takes; the runtime has a limit for pulls that make no progress.

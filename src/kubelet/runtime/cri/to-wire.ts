@@ -13,7 +13,9 @@ import type {
   NamespaceOptions,
   SandboxConfig,
   SandboxFilter,
+  SecurityProfile,
 } from '../runtime.ts';
+import type { CriVersion } from './connection.ts';
 import type * as wire from './gen/cri-v1.ts';
 
 const namespaceModes: Record<NamespaceMode, wire.NamespaceMode> = {
@@ -50,7 +52,7 @@ export function linuxResources(resources: LinuxResources): Outgoing<wire.LinuxCo
   };
 }
 
-export function sandboxConfig(config: SandboxConfig): Outgoing<wire.PodSandboxConfig> {
+export function sandboxConfig(config: SandboxConfig, version: CriVersion): Outgoing<wire.PodSandboxConfig> {
   const { security } = config;
   return {
     metadata: config.metadata,
@@ -74,14 +76,22 @@ export function sandboxConfig(config: SandboxConfig): Outgoing<wire.PodSandboxCo
         supplementalGroups: security.supplementalGroups,
         supplementalGroupsPolicy: security.supplementalGroupsPolicy,
         seccomp: profile(security.seccomp),
+        seccompProfilePath: profileName(security.seccomp, version),
         selinuxOptions: security.selinux,
       },
     },
   };
 }
 
-function profile(value: SandboxConfig['security']['seccomp']): Outgoing<wire.SecurityProfile> | undefined {
+function profile(value: SecurityProfile | undefined): Outgoing<wire.SecurityProfile> | undefined {
   return value && { profileType: value.type, localhostRef: value.localhostRef };
+}
+
+/** Runtimes of v1alpha2's day know profiles by a name alone: without it they would confine nothing. */
+function profileName(value: SecurityProfile | undefined, version: CriVersion): string | undefined {
+  if (!value || version !== 'v1alpha2') return undefined;
+  if (value.type === 'Localhost') return `localhost/${value.localhostRef ?? ''}`;
+  return value.type === 'Unconfined' ? 'unconfined' : 'runtime/default';
 }
 
 export function imageSpec(image: ImageSpec): Outgoing<wire.ImageSpec> {
@@ -115,7 +125,7 @@ function mount(from: Mount, users: IdMapping | undefined): Outgoing<wire.Mount> 
   };
 }
 
-export function containerConfig(config: ContainerConfig): Outgoing<wire.ContainerConfig> {
+export function containerConfig(config: ContainerConfig, version: CriVersion): Outgoing<wire.ContainerConfig> {
   const { security } = config;
   return {
     metadata: { name: config.name, attempt: config.attempt },
@@ -150,7 +160,9 @@ export function containerConfig(config: ContainerConfig): Outgoing<wire.Containe
         maskedPaths: security.maskedPaths,
         readonlyPaths: security.readonlyPaths,
         seccomp: profile(security.seccomp),
+        seccompProfilePath: profileName(security.seccomp, version),
         apparmor: profile(security.apparmor),
+        apparmorProfile: profileName(security.apparmor, version),
         selinuxOptions: security.selinux,
       },
     },
