@@ -37,7 +37,7 @@ const suites: readonly Suite[] = [
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
   { name: 'node', lane: 2, files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.
-  { name: 'guest', lane: 2, files: ['test/vm/*.test.ts'], budgetMinutes: 10 },
+  { name: 'guest', lane: 2, files: ['test/guest/*.test.ts'], budgetMinutes: 10 },
 ];
 
 const asked = process.argv.slice(2);

@@ -131,12 +131,20 @@ test('what a machine may lack is asked for in one place, which fails in CI', () 
   assert.deepEqual(offences, []);
 });
 
+test('examples use what the package exports, and nothing else of this repository', () => {
+  const offences = sourceFiles('examples').flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => target !== undefined && !target.startsWith('examples/'))
+      .map(({ specifier }) => `${file.path} imports ${specifier}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
 test('every file is used', () => {
   const reached = new Set<string>();
   const everything = ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles);
   for (const file of everything) for (const { target } of importsOf(file)) if (target) reached.add(target);
   const entries = new Set([
-    'src/index.ts',
     'src/cli/main.ts',
     'src/testing/index.ts',
     'src/client/index.ts',
@@ -160,6 +168,28 @@ test('what a file exports, types aside, another one uses', () => {
   const exported = /^export (?:abstract )?(?:async )?(?:const|function\*?|class) ([\w$]+)/gm;
   const offences = sources.flatMap(({ path, text }) =>
     [...text.matchAll(exported)].filter(([, name]) => usersOf.get(name!) === 1).map(([, name]) => `${path}: ${name}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
+test('what an interface of options allows, somebody sets', () => {
+  const interfaces = /^export interface \w+ [^{]*\{\n[\s\S]*?^\}/gm;
+  // What is read is taken apart: `const { timeoutMs = 5 } = options`, `({ timeoutMs }: Options) =>`.
+  const readings = /(?:const|let) \{[^}]*\} = |\(\{[^}]*\}: /g;
+  const set = new Set<string>();
+  for (const { text } of ['src', 'test', 'bench', 'scripts', 'examples'].flatMap(sourceFiles)) {
+    const rest = text.replace(interfaces, '').replace(readings, '');
+    for (const [, name = ''] of rest.matchAll(/(?<![.\w])(\w+)(?=[:(]| *[,}]| = )/g)) set.add(name);
+    // A flag of our own verbs, as the user writes it.
+    for (const [, flag = ''] of text.matchAll(/'--([a-z][a-z-]+)/g))
+      set.add(flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()));
+  }
+  const offences = product.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export interface (\w*Options)\b[^{]*\{\n([\s\S]*?)^\}/gm)].flatMap(([, owner, body = '']) =>
+      [...body.matchAll(/^ {2}(?:readonly )?(\w+)\?[:(]/gm)]
+        .filter(([, name = '']) => !set.has(name))
+        .map(([, name]) => `${path}: ${owner}.${name}`),
+    ),
   );
   assert.deepEqual(offences, []);
 });

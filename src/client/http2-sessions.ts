@@ -16,9 +16,9 @@ export interface SessionOptions {
   /** Silence on a busy connection after which it is pinged, and how long the answer may take. Defaults as client-go's. */
   readonly pingAfterMs?: number;
   readonly pingTimeoutMs?: number;
-  readonly connectTimeoutMs?: number;
 }
 
+const connectTimeoutMs = 30_000;
 /** What servers allow that do not say. */
 const assumedStreams = 100;
 /** Large answers should not wait for window updates. */
@@ -142,7 +142,7 @@ export class Http2Sessions {
       ping: undefined,
     };
     this.#sessions.add(session);
-    const deadline = clock.after(this.#options.connectTimeoutMs ?? 30_000, () => {
+    const deadline = clock.after(connectTimeoutMs, () => {
       connection.destroy(Object.assign(new Error('dial timeout'), { code: 'ETIMEDOUT' }));
     });
     connection.once('connect', () => {

@@ -34,6 +34,7 @@ import type { ServiceAllocator, ServiceAllocatorOptions } from '../apiserver/ser
 import { serviceHooks } from '../apiserver/services/service-hooks.ts';
 import type { ShutdownSettings } from '../apiserver/shutdown.ts';
 import { type Clock, withTimeout } from '../base/clock.ts';
+import { hostPort } from '../base/host-port.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
@@ -41,7 +42,6 @@ import type { CertifiedKey } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
 import { componentContext } from '../reconcile/component.ts';
 import { informerSet } from '../reconcile/informer-set.ts';
-import { hostPort } from '../serving/dial.ts';
 import type { SharedRecords } from './shared-records.ts';
 
 export interface ApiServerTrust {

@@ -4,6 +4,7 @@
  */
 import type { ApiServer, ApiStore } from '../apiserver/index.ts';
 import { type Clock, sleep } from '../base/clock.ts';
+import { hostPort } from '../base/host-port.ts';
 import { onFirstCall } from '../base/lazy-module.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -145,7 +146,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     },
   });
   const { server } = apiServer;
-  const url = `https://${hostInUrl(hosts[0] ?? '127.0.0.1')}:${apiServer.port}`;
+  const url = serverUrl(hosts[0] ?? '127.0.0.1', apiServer.port);
   components.run('certificates', (signal) =>
     followRenewals(serving, ({ certificatePem, keyPem }) => apiServer.http.replaceCertificate(certificatePem, keyPem), {
       clock,
@@ -213,7 +214,7 @@ function runAddons(
   if (addons) components.run('addons', () => ensureAddons(client, { serviceCidr: serviceCidrs[0] ?? '' }));
   if (localStorage) components.run('local storage', () => ensureLocalStorage(client));
   if (!joinable || advertiseAddress === undefined) return;
-  const server = `https://${hostInUrl(advertiseAddress)}:${apiServer.port}`;
+  const server = serverUrl(advertiseAddress, apiServer.port);
   const caPem = pki.authority.certificatePem;
   components.run('joining', () => ensureJoinable(client, { server, caPem, serviceCidrs, clusterCidrs }));
 }
@@ -280,6 +281,6 @@ function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account:
   });
 }
 
-function hostInUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host;
+function serverUrl(host: string, port: number): string {
+  return `https://${hostPort({ host: host === '0.0.0.0' ? '127.0.0.1' : host, port })}`;
 }

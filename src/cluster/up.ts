@@ -8,6 +8,7 @@ import { nodes as nodeType } from '../api/gen/core-v1.ts';
 import { isNotFound } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import { Closers } from '../base/closers.ts';
+import { hostPort } from '../base/host-port.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemKeys } from '../pki/keys.ts';
@@ -26,6 +27,7 @@ import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
 import { mergeIntoOwn } from './merged-kubeconfig.ts';
+import { checkContainersAllowed } from './node/container-rights.ts';
 import { checkNetworkFree } from './node/network-claim.ts';
 import { nodeKeys } from './node/node-config.ts';
 import { nodeReady } from './node/node-readiness.ts';
@@ -163,7 +165,10 @@ class Cluster implements StartedCluster {
     checkAddress(settings, nodeIp);
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
-    if (settings.runtime !== 'simulated') await checkNetworkFree(directory.root);
+    if (settings.runtime !== 'simulated') {
+      if (settings.containerRuntimeEndpoint === undefined) checkContainersAllowed(machine);
+      await checkNetworkFree(directory.root);
+    }
     await this.#install(settings, signal);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);
@@ -299,7 +304,7 @@ function sameRuntime(before: Partial<ClusterSettings>, now: ClusterSettings): bo
 /** How clients on this machine reach the server. */
 function serverOf({ listen }: ClusterSettings): string {
   const host = listen.host === '0.0.0.0' ? '127.0.0.1' : listen.host === '::' ? '::1' : listen.host;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+  return `https://${hostPort({ host, port: listen.port })}`;
 }
 
 async function lockCluster(directory: DataDirectory): Promise<DirectoryLock> {

@@ -193,10 +193,11 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     'resourcequota-controller',
     'resourcequota-controller',
     () => import('./resourcequota/resourcequota-controller.ts'),
-    async ({ runResourceQuotaController }, context, { quotaEvaluator, workers }) => {
+    async ({ runResourceQuotaController }, context, { quotaEvaluator, quotaSyncPeriodMs: syncPeriodMs, workers }) => {
       if (!quotaEvaluator) return await notStarted(context, 'resourcequota-controller', 'the rules of counting');
       await runResourceQuotaController(context, {
         evaluator: await quotaEvaluator(),
+        syncPeriodMs,
         workers: workers?.['resourcequota-controller'],
       });
     },

@@ -37,6 +37,7 @@ export interface ControllerManagerOptions {
   readonly nodeLifecycle?: NodeLifecycleOptions | undefined;
   /** How much of a quota each object takes, as admission counts it; absent: quotas' statuses are not kept. */
   readonly quotaEvaluator?: (() => Promise<QuotaEvaluator>) | undefined;
+  readonly quotaSyncPeriodMs?: number | undefined;
   readonly autoscaling?: Omit<HorizontalPodAutoscalerOptions, 'workers'> | undefined;
   readonly attachDetach?: AttachDetachOptions | undefined;
   readonly legacyTokenCleanUpPeriodMs?: number | undefined;
@@ -122,6 +123,7 @@ export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): 
       largeClusterThreshold: number('large-cluster-size-threshold'),
       unhealthyThreshold: number('unhealthy-zone-threshold'),
     },
+    quotaSyncPeriodMs: milliseconds('resource-quota-sync-period'),
     autoscaling: {
       syncPeriodMs: milliseconds('horizontal-pod-autoscaler-sync-period'),
       tolerance: number('horizontal-pod-autoscaler-tolerance'),

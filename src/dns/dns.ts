@@ -18,7 +18,6 @@ export interface DnsOptions {
   readonly upstreams: readonly string[];
   /** Where the kube-dns Service should send this node's share; absent: not announced. */
   readonly announce?: { readonly nodeName: string; readonly ip: string } | undefined;
-  readonly onListening?: (port: number) => void;
 }
 
 const byService = 'service';
@@ -59,7 +58,6 @@ export async function runDns(context: ComponentContext, options: DnsOptions): Pr
     resolve: (question) => resolve(question, options.domain, cluster),
   });
   try {
-    options.onListening?.(server.port);
     if (options.announce) await announce(context, options.announce, server.port);
     if (!signal.aborted)
       await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));

@@ -37,8 +37,6 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineSeconds?: number | undefined;
   /** Time between tries; default 2. */
   readonly retryPeriodSeconds?: number | undefined;
-  /** Hand the Lease back at the end, so that the next leader need not wait; default true. */
-  readonly releaseOnCancel?: boolean | undefined;
 }
 
 const jitterFactor = 1.2;
@@ -94,7 +92,7 @@ class Candidate {
 
   /** Leads while the Lease is renewed in time. */
   async serve(): Promise<void> {
-    const { signal, log, lease, releaseOnCancel = true } = this.#options;
+    const { signal, log, lease } = this.#options;
     const term = new AbortController();
     const end = () => term.abort(signal.reason);
     signal.addEventListener('abort', end, { once: true });
@@ -111,7 +109,7 @@ class Candidate {
       term.abort(new Error('leadership given up'));
       await renewing;
       signal.removeEventListener('abort', end);
-      if (releaseOnCancel) await this.#release();
+      await this.#release();
       log.info('stopped leading', { lease: lease.name });
     }
   }

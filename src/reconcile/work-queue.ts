@@ -13,14 +13,14 @@ import { KeyedHeap } from '../base/heap.ts';
 import type { CountedQueue, QueueCounts } from './queue-statistics.ts';
 import { TokenBucket } from './token-bucket.ts';
 
+/** All failures together are let through at this rate. */
+const retryRate = { perSecond: 10, burst: 100 };
+
 export interface WorkQueueOptions {
   readonly clock: Clock;
   /** First delay after a failure, doubled with each further one, up to `maxDelayMs`. Defaults 5 ms and 1000 s. */
   readonly baseDelayMs?: number | undefined;
   readonly maxDelayMs?: number | undefined;
-  /** All failures together are let through at this rate; defaults 10 a second, 100 at once. */
-  readonly retriesPerSecond?: number | undefined;
-  readonly retryBurst?: number | undefined;
   /** Where the queue is counted; absent: nowhere. */
   readonly counts?: QueueCounts | undefined;
 }
@@ -80,10 +80,7 @@ class KeyedWorkQueue implements WorkQueue, CountedQueue {
     this.#clock = options.clock;
     this.#baseDelayMs = options.baseDelayMs ?? 5;
     this.#maxDelayMs = options.maxDelayMs ?? 1_000_000;
-    this.#bucket = new TokenBucket(options.clock, {
-      perSecond: options.retriesPerSecond ?? 10,
-      burst: options.retryBurst ?? 100,
-    });
+    this.#bucket = new TokenBucket(options.clock, retryRate);
     this.#counts = options.counts;
     this.#counts?.follow(this);
   }

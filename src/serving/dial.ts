@@ -6,6 +6,7 @@ import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { quote } from '../apimachinery/go-text.ts';
 import type { Clock } from '../base/clock.ts';
+import { hostPort } from '../base/host-port.ts';
 
 export interface DialAddress {
   /** A name or an address, IPv6 without brackets. */
@@ -25,11 +26,6 @@ export class DialError extends Error {
     this.name = 'DialError';
     this.code = code;
   }
-}
-
-/** `host:port`, IPv6 in brackets. */
-export function hostPort({ host, port }: DialAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Dials TCP directly. */

@@ -12,6 +12,7 @@ import { withOwnImports } from '../base/own-imports.ts';
 import type { EmbeddedControlPlane, EmbeddedOptions } from './embedded.ts';
 
 export type { EmbeddedControlPlane, EmbeddedOptions } from './embedded.ts';
+export { type EventuallyOptions, eventually } from './eventually.ts';
 export { FakeClock, settle } from './fake-clock.ts';
 
 /**

@@ -4,7 +4,8 @@
  */
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type DialAddress, hostPort } from '../../serving/dial.ts';
+import { hostPort } from '../../base/host-port.ts';
+import type { DialAddress } from '../../serving/dial.ts';
 import { forwardedHeaders, joinUpgraded, responseText, type UpgradeAnswer } from '../../serving/upgrade.ts';
 import { objectMediaType } from '../encoding/media-types.ts';
 import { passedResponse } from '../node-proxy/backend-response.ts';

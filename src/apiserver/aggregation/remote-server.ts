@@ -4,7 +4,8 @@
  */
 import type { APIServiceSpec } from '../../api/gen/apiregistration-v1.ts';
 import { StatusError } from '../../apimachinery/status.ts';
-import { connectionFailure, type Dial, type DialAddress, DialError, hostPort } from '../../serving/dial.ts';
+import { hostPort } from '../../base/host-port.ts';
+import { connectionFailure, type Dial, type DialAddress, DialError } from '../../serving/dial.ts';
 import { answerTo, type OutgoingRequest, type UpgradeAnswer } from '../../serving/upgrade.ts';
 import { ConnectionPool } from '../webhook-client/connection-pool.ts';
 import type { ServiceLocations, ServicePlace } from './service-location.ts';

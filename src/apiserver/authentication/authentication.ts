@@ -53,8 +53,6 @@ export interface AuthenticationOptions {
   readonly statistics?: IdentityStatistics | undefined;
   /** `ca` is the PEM of `--requestheader-client-ca-file`. */
   readonly requestHeader?: (Omit<RequestHeaderOptions, 'verifier'> & { readonly ca: () => string }) | undefined;
-  /** How long a valid token is remembered; default 10 s. */
-  readonly tokenCacheTtlMs?: number | undefined;
 }
 
 export type AnonymousAccess = boolean | { readonly paths: readonly string[] };
@@ -68,10 +66,11 @@ export interface Authentication {
 }
 
 const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
-const defaultTokenCacheTtlMs = 10_000;
+/** How long a valid token is remembered. */
+const successTtlMs = 10_000;
 
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const { clock, apiAudiences, tokenCacheTtlMs: successTtlMs = defaultTokenCacheTtlMs, statistics } = options;
+  const { clock, apiAudiences, statistics } = options;
   const kinds = tokenKinds(options);
   const tokens = cachedTokens(unionTokens(kinds), { clock, successTtlMs, statistics: statistics?.tokenCache });
   const authenticators: Authenticator[] = [];

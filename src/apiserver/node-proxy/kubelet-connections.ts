@@ -4,8 +4,8 @@
  */
 import { type Node, nodes } from '../../api/gen/core-v1.ts';
 import { statusError } from '../../apimachinery/status.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { Client } from '../../client/client.ts';
-import { hostPort } from '../../serving/dial.ts';
 import type { TargetTls } from '../../serving/upgrade.ts';
 
 export interface KubeletClientOptions {

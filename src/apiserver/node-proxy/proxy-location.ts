@@ -7,7 +7,7 @@ import { type EndpointSlice, endpointSlices } from '../../api/gen/discovery-v1.t
 import { parseIp } from '../../apimachinery/addresses.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { badRequest, isNotFound, messageOf, notFound, serviceUnavailable } from '../../apimachinery/status.ts';
-import { hostPort } from '../../serving/dial.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { TargetTls } from '../../serving/upgrade.ts';
 import type { RequestInfo } from '../request.ts';
 import type { NodeProxyContext } from './context.ts';

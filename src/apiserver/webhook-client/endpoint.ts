@@ -3,8 +3,8 @@
  * `clientConfig` of API objects and the kubeconfig in files of the API server.
  */
 import type { WebhookClientConfig } from '../../api/gen/admissionregistration-v1.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { HttpTransportOptions, Impersonation, TlsOptions } from '../../client/http-transport.ts';
-import { hostPort } from '../../serving/dial.ts';
 
 export interface Credentials {
   /** PEM. */

@@ -1,4 +1,6 @@
 /** The page of a component's secure port that tells what holds objects up, and how its leader's Lease says where that is. */
+
+import { hostPort } from '../../base/host-port.ts';
 import { type CauseLedger, causesPath } from '../../reconcile/causes.ts';
 import { type CausesAddress, causesAnnotation } from '../causes-address.ts';
 import { nodeAddress } from '../machine.ts';
@@ -25,7 +27,7 @@ export function causesAnnotations(
   return (identity) => {
     const [certificate] = server.certificate?.match(firstCertificate) ?? [];
     if (certificate === undefined) return {};
-    const url = `https://${reachable(host)}:${port}${causesPath}`;
+    const url = `https://${hostPort({ host: reachable(host), port })}${causesPath}`;
     const address: CausesAddress = { holder: identity, url, certificate };
     return { [causesAnnotation]: JSON.stringify(address) };
   };
@@ -34,5 +36,5 @@ export function causesAnnotations(
 /** A server that listens at every address is found at the machine's own. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return nodeAddress() ?? '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
+  return host;
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { Client } from '../../client/client.ts';
 import { createHttpTransport, type HttpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
 import { fileToken, parseKubeconfig, transportOptions } from '../../client/kubeconfig.ts';
@@ -100,7 +101,7 @@ async function optionsFor(flags: ConnectionFlags, environment: ComponentEnvironm
   const port = machine.environment.KUBERNETES_SERVICE_PORT;
   if (host && port && existsSync(`${serviceAccountFolder}/token`)) {
     return {
-      server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      server: `https://${hostPort({ host, port })}`,
       clock,
       tls: { ca: readFileSync(`${serviceAccountFolder}/ca.crt`, 'utf8') },
       token: fileToken(`${serviceAccountFolder}/token`, reading),

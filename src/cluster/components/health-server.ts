@@ -2,6 +2,7 @@
  * The port of a component: its health pages, plain HTTP or HTTPS, open to everybody; over HTTPS also pages that only those get who may
  * read their path.
  */
+
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -11,7 +12,9 @@ import {
 import { createServer } from 'node:https';
 import { quote } from '../../apimachinery/go-text.ts';
 import { forbidden, messageOf, type Status, unauthorized } from '../../apimachinery/status.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { Log } from '../../base/log.ts';
+import { metricsContentType } from '../../base/metrics/families.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
 import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
@@ -38,8 +41,6 @@ export interface GuardedPages {
   /** By path: what is told, a text as metrics are, all else as JSON. */
   readonly pages: Readonly<Record<string, () => unknown>>;
 }
-
-export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export const alwaysOk = () => ({ healthy: true, text: 'ok' });
 
@@ -87,7 +88,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new CommandError(
-          `failed to listen on ${host}:${port}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
+          `failed to listen on ${hostPort({ host, port })}: ${error.code === 'EADDRINUSE' ? 'address already in use' : error.message}.`,
           'Choose another port, or stop the program that has it.',
         ),
       ),

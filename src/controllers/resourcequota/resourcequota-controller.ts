@@ -27,8 +27,8 @@ export interface QuotaEvaluator {
 export interface ResourceQuotaOptions {
   readonly evaluator: QuotaEvaluator;
   readonly workers?: number | undefined;
-  /** How often everything is counted anew; default 5 minutes. */
-  readonly resyncMs?: number | undefined;
+  /** How often everything is counted anew, to the next half minute; default 5 minutes. */
+  readonly syncPeriodMs?: number | undefined;
 }
 
 const discoveryMs = 30_000;
@@ -65,7 +65,7 @@ export async function runResourceQuotaController(
   async function recount(): Promise<void> {
     for (let sinceMs = 0; !signal.aborted; sinceMs += discoveryMs) {
       await kinds.refresh().catch((error) => log.warn('discovery failed', { error: messageOf(error) }));
-      if (sinceMs >= (options.resyncMs ?? 300_000)) {
+      if (sinceMs >= (options.syncPeriodMs ?? 300_000)) {
         sinceMs = 0;
         for (const quota of quotas.list()) controller.enqueue(keyOf(quota));
       }

@@ -4,6 +4,7 @@
  */
 import type { Container, EnvFromSource, EnvVar, Pod, Service } from '../../api/gen/core-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
+import { hostPort } from '../../base/host-port.ts';
 import { fieldValue, type PodSituation, resourceValue } from '../pods/downward.ts';
 import type { EnvironmentVariable } from '../runtime/runtime.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
@@ -128,10 +129,9 @@ function addService(variables: Map<string, string>, { metadata, spec }: Service)
   for (const { name, port } of ports) {
     if (name) variables.set(`${prefix}_SERVICE_PORT_${name.toUpperCase().replaceAll('-', '_')}`, String(port));
   }
-  const host = ip.includes(':') ? `[${ip}]` : ip;
   for (const [i, { port, protocol = 'TCP' }] of ports.entries()) {
     const scheme = protocol.toLowerCase();
-    const url = `${scheme}://${host}:${port}`;
+    const url = `${scheme}://${hostPort({ host: ip, port })}`;
     if (i === 0) variables.set(`${prefix}_PORT`, url);
     const portPrefix = `${prefix}_PORT_${port}_${protocol}`;
     variables.set(portPrefix, url);

@@ -3,6 +3,7 @@
  * resolve, so a Pod whose ConfigMap is missing waits here as it would on a real node.
  */
 import { formatMicroTime } from '../../apimachinery/time.ts';
+import { hostPort } from '../../base/host-port.ts';
 import type { LogEntry } from '../runtime/simulated/simulated-runtime.ts';
 import type { MachineFacts, NodeHost, PodCgroups, ProbeOutcome } from './host.ts';
 
@@ -94,8 +95,8 @@ export function simulatedHost(options: SimulatedHostOptions = {}): NodeHost {
     },
     network: {
       http: async ({ url }) => probe(url),
-      tcp: async (host, port) => probe(`${host}:${port}`),
-      grpc: async (host, port) => probe(`${host}:${port}`),
+      tcp: async (host, port) => probe(hostPort({ host, port })),
+      grpc: async (host, port) => probe(hostPort({ host, port })),
     },
     state: { read: async () => undefined, write: async () => {}, names: async () => [], remove: async () => {} },
     logs: {

@@ -5,6 +5,7 @@
 import type { Container, HTTPGetAction, Pod, Probe } from '../../api/gen/core-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
+import { hostPort } from '../../base/host-port.ts';
 import { expand } from '../containers/expansion.ts';
 import type { NetworkProber, ProbeOutcome } from '../host/host.ts';
 import { type ContainerRuntime, RuntimeError } from '../runtime/runtime.ts';
@@ -89,7 +90,7 @@ function httpTarget(action: HTTPGetAction, target: ProbeTarget, userAgent: strin
     ...(has('user-agent') ? [] : [{ name: 'User-Agent', value: userAgent }]),
     ...(has('accept') ? [] : [{ name: 'Accept', value: '*/*' }]),
   ];
-  return { url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}${path}`, headers };
+  return { url: `${scheme}://${hostPort({ host, port })}${path}`, headers };
 }
 
 /** A number, or the name of one of the container's ports. */

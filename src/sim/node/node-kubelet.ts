@@ -9,7 +9,7 @@ import { isPodTerminal, isPodTerminating } from '../../api/core/v1/pod-status.ts
 import { type Node, nodes, type Pod, type PodStatus, pods } from '../../api/gen/core-v1.ts';
 import { findCondition } from '../../apimachinery/conditions.ts';
 import { messageOf } from '../../apimachinery/status.ts';
-import { sleep } from '../../base/clock.ts';
+import { sleep, sleeper } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
 import type { KubeletConfiguration } from '../../kubelet/configuration.ts';
 import type { MachineFacts, NodeHost } from '../../kubelet/host/host.ts';
@@ -72,6 +72,7 @@ class Reporter {
   async run(): Promise<void> {
     const { clock, random, log, signal } = this.#context;
     const { nodeStatusReportFrequencyMs, nodeStatusUpdateFrequencyMs } = this.#options.configuration;
+    const untilNextLook = sleeper(clock, signal);
     let pauseMs = 0;
     while (!signal.aborted) {
       if (pauseMs > 0) await this.#pause(pauseMs);
@@ -85,8 +86,7 @@ class Reporter {
         pauseMs = retryStatusMs;
       }
       // Whatever others say of the Node is seen at the next of the kubelet's regular looks.
-      if (!signal.aborted)
-        await sleep(clock, jitter(random, nodeStatusUpdateFrequencyMs / 2, 1), signal).catch(() => {});
+      if (!signal.aborted) await untilNextLook(jitter(random, nodeStatusUpdateFrequencyMs / 2, 1)).catch(() => {});
     }
   }
 

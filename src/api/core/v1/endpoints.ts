@@ -2,6 +2,7 @@
 import { validateLegacyIp } from '../../../apimachinery/addresses.ts';
 import { type FieldError, type FieldPath, path, required } from '../../../apimachinery/field-error.ts';
 import { portNumber } from '../../../apimachinery/names.ts';
+import { hostPort } from '../../../base/host-port.ts';
 import { ageColumn, nameColumn, text, withMore } from '../../columns.ts';
 import { fillEmpty } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
@@ -82,7 +83,7 @@ function endpointsText({ subsets = [] }: Endpoints): string {
   const list = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
-      : ports.flatMap(({ port }) => addresses.map(({ ip }) => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`)),
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => hostPort({ host: ip, port }))),
   );
   return withMore(list, mostShown);
 }

@@ -57,11 +57,11 @@ export interface SimulatedRuntimeOptions {
   /** Where Pods get their addresses; asked when one is needed, since a node may learn its range late. */
   podCidr(): string | undefined;
   readonly delays?: Partial<SimulatedDelays> | undefined;
-  /** Images whose pull fails; default: those whose name contains `does-not-exist`. */
-  readonly isMissing?: ((image: string) => boolean) | undefined;
 }
 
 const noDelays: SimulatedDelays = { sandboxMs: 0, createMs: 0, startMs: 0, pullMs: 0 };
+/** Images whose names contain it cannot be pulled. */
+const missingImagePart = 'does-not-exist';
 const imageBytes = 5 * 1024 * 1024;
 const memoryBytes = 12 * 1024 * 1024;
 const maxLogEntries = 1000;
@@ -352,8 +352,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   async pullImage({ image }: ImageSpec, options?: CallOptions): Promise<string> {
     await this.#delay(this.#delays.pullMs, options);
-    const isMissing = this.#options.isMissing ?? ((name) => name.includes('does-not-exist'));
-    if (isMissing(image)) {
+    if (image.includes(missingImagePart)) {
       throw new RuntimeError(
         'notFound',
         `rpc error: code = NotFound desc = failed to pull and unpack image ${JSON.stringify(image)}: not found`,

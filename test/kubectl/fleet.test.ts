@@ -1,4 +1,4 @@
-/** The example as its reader runs it: real kubectl applies the files to a control plane of the test's own, the controller does the rest. */
+/** The example of a custom resource as its reader runs it: real kubectl applies the files to a control plane of the test's own, the controller does the rest. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,12 @@ import { promisify } from 'node:util';
 import { configMaps } from 'coracle/api/core-v1';
 import { componentContext, silentLog, systemClock, systemRandom } from 'coracle/reconcile';
 import { startControlPlane } from 'coracle/testing';
+import { fleets, runFleetController } from '../../examples/04-custom-resource/controller.ts';
 import { kubectlReleases } from '../../src/testing/kubectl.ts';
 import { needs } from '../../src/testing/needs.ts';
-import { when, whenAll, whenGone } from '../../test/conformance/cluster.ts';
-import { fleets, runFleetController } from './controller.ts';
+import { when, whenAll, whenGone } from '../conformance/cluster.ts';
 
+const example = resolve(import.meta.dirname, '../../examples/04-custom-resource');
 const newest = kubectlReleases().at(-1);
 
 test('a fleet has the boats that it asks for', needs('kubectl'), async () => {
@@ -24,7 +25,7 @@ test('a fleet has the boats that it asks for', needs('kubectl'), async () => {
   writeFileSync(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
   const kubectl = async (...words: string[]): Promise<string> => {
     const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
-    return (await promisify(execFile)(newest!.path, words, { env, cwd: resolve(import.meta.dirname) })).stdout;
+    return (await promisify(execFile)(newest!.path, words, { env, cwd: example })).stdout;
   };
   const stop = new AbortController();
   const at = { namespace: 'default', name: 'herring' };
