@@ -145,8 +145,8 @@ export class EtcdConnection {
 
   async #callOnce<Q, A>(member: number, method: CalledMethod<Q, A>, request: Q, dueMs: number): Promise<A> {
     try {
-      const timeoutMs = dueMs - this.#clock.monotonic();
-      if (timeoutMs <= 0) throw new GrpcError(grpcCodes.deadlineExceeded, 'context deadline exceeded');
+      // A try that begins late may still learn at once why it fails.
+      const timeoutMs = Math.max(1, dueMs - this.#clock.monotonic());
       return await this.#members[member]!.unary(method, request, { timeoutMs });
     } catch (error) {
       throw error instanceof GrpcError ? new EtcdError(error) : error;
