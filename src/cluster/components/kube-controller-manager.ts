@@ -18,7 +18,7 @@ import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { type ControllerSurroundings, runControllers } from '../controller-manager.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { withMetrics } from './component-metrics.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
 import { delegatedAccess } from './delegated-access.ts';

@@ -18,7 +18,7 @@ import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
 import { nodeNameOf } from '../machine.ts';
 import { findProgram } from '../requirements.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { componentMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
