@@ -9,6 +9,7 @@
  * their generated tables.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import type { WireCodec } from './grpc/index.ts';
 
 interface Values {
   readonly bytes: Uint8Array;
@@ -45,13 +46,10 @@ type DraftOf<K> = K extends keyof Values
       ? Draft<K>
       : never;
 
-export interface MessageCodec<T extends Table> {
-  readonly encode: (message: Draft<T>) => Buffer;
-  /** Throws `RangeError` or `Error` for bytes that end too early. */
-  readonly decode: (bytes: Uint8Array) => Message<T>;
-}
-export type Sent<C> = C extends MessageCodec<infer T> ? Draft<T> : never;
-export type Decoded<C> = C extends MessageCodec<infer T> ? Message<T> : never;
+/** Decoding throws `RangeError` or `Error` for bytes that end too early. */
+export type MessageCodec<T extends Table> = WireCodec<Draft<T>, Message<T>>;
+export type Sent<C> = C extends WireCodec<infer S, unknown> ? S : never;
+export type Decoded<C> = C extends WireCodec<never, infer R> ? R : never;
 
 /** How one field's single value is written, with its tag, and read. */
 interface FieldCodec {

@@ -4,6 +4,7 @@
  * are skipped: a newer peer may send them.
  */
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { GrpcMethod as Method, WireCodec } from '../../base/grpc/index.ts';
 
 /** A field on the wire: tag, name, kind, referenced type, 1 if repeated. */
 export type WireField = readonly [tag: number, name: string, kind: string, reference: string, repeated: 0 | 1];
@@ -29,14 +30,7 @@ export interface GrpcService<Methods> {
 }
 
 /** A method as a connection calls it, or a server answers it. */
-export interface GrpcMethod<Q, A> {
-  readonly path: string;
-  readonly streams: boolean;
-  encodeRequest(message: Outgoing<Q>): Buffer;
-  decodeRequest(bytes: Uint8Array): Q;
-  encodeResponse(message: Outgoing<A>): Buffer;
-  decodeResponse(bytes: Uint8Array): A;
-}
+export type GrpcMethod<Q, A> = Method<WireCodec<Outgoing<Q>, Q>, WireCodec<Outgoing<A>, A>>;
 
 export type RequestOf<Methods, M extends keyof Methods> = Methods[M] extends { request: infer Q } ? Q : never;
 export type ResponseOf<Methods, M extends keyof Methods> = Methods[M] extends { response: infer A } ? A : never;
@@ -47,14 +41,18 @@ export function grpcMethod<Methods, M extends keyof Methods & string>(
   method: M,
   name = service.name,
 ): GrpcMethod<RequestOf<Methods, M>, ResponseOf<Methods, M>> {
-  const { request, response, streams = false } = service.methods[method];
+  const { request, response } = service.methods[method];
   return {
     path: `/${name}/${method}`,
-    streams,
-    encodeRequest: (message) => encodeMessage(service.wire, request, message as never),
-    decodeRequest: (bytes) => decodeMessage(service.wire, request, bytes) as RequestOf<Methods, M>,
-    encodeResponse: (message) => encodeMessage(service.wire, response, message as never),
-    decodeResponse: (bytes) => decodeMessage(service.wire, response, bytes) as ResponseOf<Methods, M>,
+    request: messageCodec(service.wire, request) as GrpcMethod<RequestOf<Methods, M>, never>['request'],
+    response: messageCodec(service.wire, response) as GrpcMethod<never, ResponseOf<Methods, M>>['response'],
+  };
+}
+
+function messageCodec(wire: Table, name: string): WireCodec<never, unknown> {
+  return {
+    encode: (message) => encodeMessage(wire, name, message),
+    decode: (bytes) => decodeMessage(wire, name, bytes),
   };
 }
 
