@@ -56,8 +56,8 @@ const suites: readonly Suite[] = [
   { name: 'node', lane: 2, files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // Debian 11's, which speaks v1alpha2 alone; Debian 13's; and that of later suites, with what only it can do.
   onContainerd('1.4', []),
-  onContainerd('1.7', ['src/kubelet/kubelet.containerd.test.ts']),
-  onContainerd('2', ['src/kubelet/kubelet.containerd.test.ts', 'test/runtimes/features.test.ts']),
+  onContainerd('1.7', ['test/runtimes/upgrade.test.ts', 'src/kubelet/kubelet.containerd.test.ts']),
+  onContainerd('2', ['test/runtimes/{upgrade,features}.test.ts', 'src/kubelet/kubelet.containerd.test.ts']),
   // A machine under emulation: systemd, cgroup v2, a power switch. Its image is built once, within the budget.
   { name: 'guest', lane: 2, files: ['test/guest/*.test.ts'], budgetMinutes: 10 },
 ];
