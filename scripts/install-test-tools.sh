@@ -65,7 +65,8 @@ minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": "\([
 if [ "${minor:-0}" -lt "$oldest_kubectl_minor" ]; then
   from_suite trixie kubectl "$older_kubectl_version" kubectl "kubectl-$older_kubectl_version"
   mkdir -p "$tools/bin"
-  ln -sf "../kubectl-$kubectl_version" "$tools/bin/kubectl"
+  newest=$(ls "$tools" | grep '^kubectl-' | sort -V | tail -n 1)
+  [ -z "$newest" ] || ln -sf "../$newest" "$tools/bin/kubectl"
 fi
 
 if [ ! -x "$tools/node-$node_version/bin/node" ] && command -v npm >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 /** A key management service behind a unix socket: gRPC, with a limit for each call. */
 import type { Clock } from '../../base/clock.ts';
 import { type CalledMethod, connectGrpc, GrpcError } from '../../base/grpc/index.ts';
-import type { Decoded, Sent } from '../../base/wire-message.ts';
+import type { Decoded, Sent } from '../../base/protobuf/message-codec.ts';
 import {
   decryptRequest,
   decryptResponse,

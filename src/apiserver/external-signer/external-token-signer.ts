@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { type CalledMethod, connectGrpc, type GrpcConnection } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
-import type { Decoded } from '../../base/wire-message.ts';
+import type { Decoded } from '../../base/protobuf/message-codec.ts';
 import { toJsonWebKey } from '../../pki/token-keys.ts';
 import { encodedPart, type TokenClaims, type TokenSigner, verifyToken } from '../../pki/token-signer.ts';
 import { signerMethods, type signResponse } from './signer-messages.ts';

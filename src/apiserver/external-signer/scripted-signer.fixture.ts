@@ -1,7 +1,7 @@
 /** A signer of tokens behind a real socket, which does what a test tells it. */
 import { type KeyObject, sign } from 'node:crypto';
 import { GrpcError, type GrpcServer, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
-import type { Sent } from '../../base/wire-message.ts';
+import type { Sent } from '../../base/protobuf/message-codec.ts';
 import { keyId, publicKeyBytes, systemKeys } from '../../pki/keys.ts';
 import { type fetchKeysResponse, signerMethods, type signResponse } from './signer-messages.ts';
 

@@ -1,5 +1,5 @@
 /** The messages of a signer of service account tokens (`v1.ExternalJWTSigner`). */
-import { messageCodec } from '../../base/wire-message.ts';
+import { messageCodec } from '../../base/protobuf/message-codec.ts';
 
 /** The payload as it stands in the token. */
 const signRequest = messageCodec({ claims: [1, 'string'] } as const);

@@ -2,6 +2,7 @@
  * A gRPC call that failed, in the words of Go's library, which users know from events and conditions: `rpc error: code = NotFound desc =
  * no such volume`. The library that we use has words of its own for connections that fail; only this file knows them.
  */
+import { dialReasons } from '../dial-reasons.ts';
 import { grpcCodeName, grpcCodes } from './codes.ts';
 
 export interface GrpcErrorOptions extends ErrorOptions {
@@ -40,20 +41,13 @@ const noConnection = /^No connection established\b/;
 const failedDial = /^No connection established\b.*?\bconnect (E[A-Z]+)/s;
 const brokenConnection = /^Connection dropped$|^Stream closed|ECONNRESET/;
 
-const dialReasons: Readonly<Record<string, string>> = {
-  ENOENT: 'connect: no such file or directory',
-  ECONNREFUSED: 'connect: connection refused',
-  EACCES: 'connect: permission denied',
-  EHOSTUNREACH: 'connect: no route to host',
-  ENETUNREACH: 'connect: network is unreachable',
-  ETIMEDOUT: 'i/o timeout',
-};
+const reasons: Readonly<Record<string, string>> = { ...dialReasons, ETIMEDOUT: 'i/o timeout' };
 
 function description(details: string, target: string): string {
   const dialled = failedDial.exec(details)?.[1];
   if (dialled !== undefined) {
     const address = isSocket(target) ? `unix ${target.replace(/^unix:(\/\/)?/, '')}` : `tcp ${target}`;
-    const reason = dialReasons[dialled] ?? `connect: ${dialled}`;
+    const reason = reasons[dialled] ?? `connect: ${dialled}`;
     return `connection error: desc = "transport: Error while dialing: dial ${address}: ${reason}"`;
   }
   if (noConnection.test(details)) return 'connection error: desc = "error reading server preface: EOF"';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext, test } from 'node:test';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { systemClock } from '../clock.ts';
-import { messageCodec } from '../wire-message.ts';
+import { messageCodec } from '../protobuf/message-codec.ts';
 import { grpcErrorOf } from './error.ts';
 import {
   connectGrpc,

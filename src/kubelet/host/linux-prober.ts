@@ -4,9 +4,10 @@ import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
+import { dialReasons } from '../../base/dial-reasons.ts';
 import { connectGrpc, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { hostPort } from '../../base/host-port.ts';
-import { messageCodec } from '../../base/wire-message.ts';
+import { messageCodec } from '../../base/protobuf/message-codec.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
 const maxBodyBytes = 10 * 1024;
@@ -105,12 +106,7 @@ export class LinuxProber implements NetworkProber {
 
 const portOf = (url: URL) => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 
-const dialReasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connect: connection refused',
-  EHOSTUNREACH: 'connect: no route to host',
-  ENETUNREACH: 'connect: network is unreachable',
-  ETIMEDOUT: 'i/o timeout',
-};
+const reasons: Readonly<Record<string, string>> = { ...dialReasons, ETIMEDOUT: 'i/o timeout' };
 
 function dialError(error: unknown, host: string, port: number): string {
   const { code = '', message = String(error) } = error as { code?: string; message?: string };
@@ -118,7 +114,7 @@ function dialError(error: unknown, host: string, port: number): string {
     return message === 'socket hang up'
       ? 'EOF'
       : `read tcp ${hostPort({ host, port })}: read: connection reset by peer`;
-  const reason = dialReasons[code];
+  const reason = reasons[code];
   return reason ? `dial tcp ${hostPort({ host, port })}: ${reason}` : message;
 }
 

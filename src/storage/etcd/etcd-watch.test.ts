@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { grpcServer } from '../../base/grpc/index.ts';
-import type { Sent } from '../../base/wire-message.ts';
+import type { Sent } from '../../base/protobuf/message-codec.ts';
 import { bufferCodec } from '../codec.ts';
 import { recordWatch } from '../watch-recorder.fixture.ts';
 import { EtcdStore } from './etcd-store.ts';

@@ -11,7 +11,7 @@ import {
   messageCodec,
   type Sent,
   type Table,
-} from '../../base/wire-message.ts';
+} from '../../base/protobuf/message-codec.ts';
 
 const header = { revision: [3, 'int'] } as const satisfies Table;
 const keyValue = {

@@ -3,7 +3,7 @@
  * and asking once a second would make every short-lived container half a second late. The service is behind the same socket.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { messageCodec } from '../../../base/wire-message.ts';
+import { messageCodec } from '../../../base/protobuf/message-codec.ts';
 import { type ContainerEvent, type ContainerRuntime, isRuntimeNotFound, runtimeLabels } from '../runtime.ts';
 import type { CriConnection } from './connection.ts';
 
