@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Deployment, deployments } from '../api/gen/apps-v1.ts';
-import { type ConfigMap, configMaps, namespaces, type Pod, pods } from '../api/gen/core-v1.ts';
+import { type ConfigMap, configMaps, namespaces, type Pod, pods, serviceAccounts } from '../api/gen/core-v1.ts';
 import type { KubeObject } from '../apimachinery/meta.ts';
 import { messageOf, StatusError } from '../apimachinery/status.ts';
 import type { Client, WatchOptions } from '../client/client.ts';
+import { eventually } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type EmbeddedControlPlane, startControlPlane } from './index.ts';
 import { MemoryApi } from './memory-api.ts';
@@ -23,11 +24,8 @@ async function realServer(): Promise<Server> {
     scheduler: false,
   });
   await cluster.client.create(namespaces, { metadata: { name: namespace }, spec: {} });
-  const account = { name: 'default', namespace };
-  await cluster.client.raw({
-    ...{ method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts` },
-    body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
-  });
+  // Pods need it; a controller makes it.
+  await eventually(() => cluster.client.get(serviceAccounts, { namespace, name: 'default' }));
   return cluster;
 }
 

@@ -353,8 +353,7 @@ export class MemoryApi implements Transport {
     const object = draft(this.#present(target)) as Loose;
     const { metadata } = object;
     const { uid, resourceVersion } = options.preconditions ?? {};
-    if (uid && uid !== metadata.uid)
-      throw otherUid(table.row, name, { wanted: uid, found: metadata.uid ?? '' });
+    if (uid && uid !== metadata.uid) throw otherUid(table.row, name, { wanted: uid, found: metadata.uid ?? '' });
     if (resourceVersion && resourceVersion !== metadata.resourceVersion) throw conflict(table.row, name);
     const finalizer = propagationFinalizers[options.propagationPolicy ?? ''];
     if (finalizer && !metadata.finalizers?.includes(finalizer))
