@@ -15,7 +15,7 @@ etcd_version=3.5
 node_version=22.18
 
 need=''
-for pair in containerd:containerd runc:runc nft:nftables conntrack:conntrack etcd:etcd-server etcdctl:etcd-client ip:iproute2 iptables:iptables openssl:openssl script:bsdutils prlimit:util-linux qemu-system-x86_64:qemu-system-x86 debootstrap:debootstrap mke2fs:e2fsprogs cpio:cpio; do
+for pair in containerd:containerd runc:runc nft:nftables conntrack:conntrack etcd:etcd-server etcdctl:etcd-client ip:iproute2 iptables:iptables openssl:openssl script:bsdutils prlimit:util-linux curl:curl sysctl:procps qemu-system-x86_64:qemu-system-x86 debootstrap:debootstrap mke2fs:e2fsprogs cpio:cpio; do
   PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || need="$need ${pair##*:}"
 done
 [ -x /bin/busybox ] && [ -n "$(dpkg-query -W -f='${Status}' busybox-static 2>/dev/null | grep 'ok installed')" ] || need="$need busybox-static"
@@ -65,7 +65,8 @@ minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": "\([
 if [ "${minor:-0}" -lt "$oldest_kubectl_minor" ]; then
   from_suite trixie kubectl "$older_kubectl_version" kubectl "kubectl-$older_kubectl_version"
   mkdir -p "$tools/bin"
-  ln -sf "../kubectl-$kubectl_version" "$tools/bin/kubectl"
+  newest=$(ls "$tools" | grep '^kubectl-' | sort -V | tail -n 1)
+  [ -z "$newest" ] || ln -sf "../$newest" "$tools/bin/kubectl"
 fi
 
 if [ ! -x "$tools/node-$node_version/bin/node" ] && command -v npm >/dev/null 2>&1; then

@@ -22,7 +22,7 @@ const suites: readonly Suite[] = [
   { name: 'conformance', lane: 1, files: ['test/conformance/*.test.ts'], budgetMinutes: 6 },
   { name: 'cli', lane: 1, files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', lane: 1, files: ['test/package/*.test.ts'], budgetMinutes: 3 },
-  { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts'], budgetMinutes: 8 },
+  { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts', 'src/**/*kubectl*.test.ts'], budgetMinutes: 8 },
   { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 10 },
   { name: 'etcd', lane: 2, files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {

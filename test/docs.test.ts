@@ -25,6 +25,21 @@ test('paths in documents lead somewhere', () => {
   assert.deepEqual(offences, []);
 });
 
+test('what stands is proven by tests: a row that claims something names their files, no folders', () => {
+  const rows = textOf('docs/features.md')
+    .split('\n')
+    .filter((line) => /^\| [A-Z]\d/.test(line))
+    .map((line) => line.split(' | '));
+  assert.ok(rows.length > 50);
+  const offences = rows.flatMap(([id = '', , state = '', proof = '']) => {
+    const named = [...proof.matchAll(/`((?:src|test|examples)\/[^`]*)`/g)].map((match) => match[1]!);
+    const others = named.filter((path) => !path.endsWith('.test.ts'));
+    const isClaim = !state.startsWith('not yet');
+    return isClaim && (named.length === 0 || others.length > 0) ? [`${id}: ${others.join(', ') || 'no test'}`] : [];
+  });
+  assert.deepEqual(offences, []);
+});
+
 test('every package that is imported is a dependency with a line in ADR 2, and every line there is a dependency', () => {
   const { dependencies, optionalDependencies, devDependencies } = JSON.parse(textOf('package.json'));
   const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }));

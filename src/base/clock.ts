@@ -36,6 +36,24 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/**
+ * `sleep` for a loop, one at a time: listens to the signal once and for all, since beginning and ending to listen for each sleep costs more
+ * than the timer.
+ */
+export function sleeper(clock: Clock, signal: AbortSignal): (delayMs: number) => Promise<void> {
+  let wake = () => {};
+  signal.addEventListener('abort', () => wake(), { once: true });
+  return (delayMs) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const timer = clock.after(delayMs, resolve);
+      wake = () => {
+        timer.cancel();
+        reject(signal.reason);
+      };
+    });
+}
+
 /** Settles as `work` does, or rejects with `onTimeout()`'s error once `timeoutMs` have passed. `work` itself goes on. */
 export function withTimeout<T>(clock: Clock, work: Promise<T>, timeoutMs: number, onTimeout: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { leases } from '../api/gen/coordination-v1.ts';
-import { configMaps, events, nodes, type Pod, pods } from '../api/gen/core-v1.ts';
+import { configMaps, events, nodes, type Pod, type PodStatus, pods } from '../api/gen/core-v1.ts';
 import { serviceUnavailable } from '../apimachinery/status.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
@@ -694,7 +694,7 @@ it("has upstream's defaults", () => {
 });
 
 describe('a Pod that the kubelet ends itself', () => {
-  it('shows the cause, and a final phase only when nothing runs any more', async () => {
+  it('shows a final phase and its cause only when nothing runs any more', async () => {
     const { run, clock, pod, kubelet } = await setUp();
     const annotations = { 'simulation.coracle.io/stop-seconds': '5' };
     const before = await run(testPod('web', node, { containers: [forever] }, { annotations }));
@@ -705,12 +705,15 @@ describe('a Pod that the kubelet ends itself', () => {
       cause: { reason: 'Evicted', message, fails: true, condition },
     });
     await clock.advance(2000);
-    assert.equal((await pod('web'))?.status?.phase, 'Running');
-    assert.equal((await pod('web'))?.status?.reason, 'Evicted');
+    const target = (status?: PodStatus) => status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.status;
+    const during = (await pod('web'))?.status;
+    assert.deepEqual([during?.phase, during?.reason, target(during)], ['Running', undefined, undefined]);
     await clock.advance(4000);
     const after = await pod('web');
-    assert.equal(after?.status?.phase, 'Failed');
-    assert.deepEqual(after.status.conditions?.find(({ type }) => type === 'DisruptionTarget')?.status, 'True');
+    assert.deepEqual(
+      [after?.status?.phase, after?.status?.reason, target(after?.status)],
+      ['Failed', 'Evicted', 'True'],
+    );
     assert.ok(statusOf(after, 'main')?.state?.terminated);
   });
 });

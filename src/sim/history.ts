@@ -16,12 +16,16 @@ export interface HistoryOptions {
   readonly values: boolean;
 }
 
+const linesPerHash = 100;
+
 export class History {
   readonly #hash = createHash('sha256');
   readonly #listeners = new Set<(change: Change, atMs: number) => void>();
   readonly #subscription: Subscription;
   readonly #writes = new Map<string, number>();
   #changes = 0;
+  /** Not hashed yet: a call for each change would cost more than the hashing. */
+  #lines: string[] = [];
 
   constructor({ clock, store, values }: HistoryOptions) {
     this.#subscription = store.watch(
@@ -34,9 +38,10 @@ export class History {
             const resource = resourceOf(change.key);
             this.#writes.set(resource, (this.#writes.get(resource) ?? 0) + 1);
             const value = values ? JSON.stringify(change.value) : '';
-            this.#hash.update(`${change.revision} ${atMs} ${change.type} ${change.key} ${value}\n`);
+            this.#lines.push(`${change.revision} ${atMs} ${change.type} ${change.key} ${value}\n`);
             for (const listener of this.#listeners) listener(change, atMs);
           }
+          if (this.#lines.length >= linesPerHash) this.#hashLines();
         },
         onError: (error) => {
           if (error.name !== 'StoreClosedError') throw error;
@@ -47,6 +52,7 @@ export class History {
 
   /** Of all changes so far. */
   digest(): string {
+    this.#hashLines();
     return this.#hash.copy().digest('hex');
   }
 
@@ -66,6 +72,11 @@ export class History {
 
   close(): void {
     this.#subscription.close();
+  }
+
+  #hashLines(): void {
+    this.#hash.update(this.#lines.join(''));
+    this.#lines = [];
   }
 }
 

@@ -185,7 +185,6 @@ async function attemptUpdate(
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     await operation.turnForOthers();
-    delete next.metadata.resourceVersion;
     if (isFinished(kind, next, previous)) {
       const removed = await removeEntry(operation, current, { dryRun: options.dryRun });
       if (!removed.ok) return { current: removed.current };

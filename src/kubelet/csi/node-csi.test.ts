@@ -14,9 +14,8 @@ import {
   secrets,
 } from '../../api/gen/core-v1.ts';
 import { type CSIDriverSpec, csiDrivers, csiNodes, volumeAttachments } from '../../api/gen/storage-v1.ts';
+import { type GrpcServer, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
-import { grpcCodes } from '../grpc/grpc-connection.ts';
-import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
 import { kubeletHarness } from '../kubelet.fixture.ts';
 import { ServiceAccountTokens } from '../volumes/service-account-tokens.ts';
 import { VolumePending } from './csi-attachments.ts';
@@ -51,7 +50,7 @@ beforeEach(async () => {
   driver = new ScriptedCsiDriver();
   server = await grpcServer();
   driver.serve(server);
-  await server.listen(join(root, 'csi.sock'));
+  await server.listen(`unix://${join(root, 'csi.sock')}`);
   node = undefined;
   events = [];
   woken = [];
@@ -660,13 +659,13 @@ describe('figures', () => {
     await withDriver();
     driver.fail('NodeStageVolume', grpcCodes.internal, 'no disk');
     await assert.rejects(csi.mount(pod('a'), volume()));
-    const stage = csi.callFigures().find(({ labels }) => labels.method_name === '/csi.v1.Node/NodeStageVolume');
+    const stage = csi.calls().find(({ labels }) => labels.method_name === '/csi.v1.Node/NodeStageVolume');
     assert.deepEqual(stage?.labels, {
       driver_name: driverName,
       method_name: '/csi.v1.Node/NodeStageVolume',
       grpc_status_code: 'Internal',
       migrated: 'false',
     });
-    assert.equal(stage?.count, 1);
+    assert.equal(stage?.counts.count, 1);
   });
 });

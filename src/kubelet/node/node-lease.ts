@@ -3,7 +3,7 @@ import { type Lease, leases } from '../../api/gen/coordination-v1.ts';
 import { nodes } from '../../api/gen/core-v1.ts';
 import { isConflict, isNotFound, messageOf } from '../../apimachinery/status.ts';
 import { formatMicroTime } from '../../apimachinery/time.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { type Clock, sleep, sleeper } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { jitter, type Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
@@ -28,11 +28,12 @@ const maxBackoffMs = 7000;
 /** Until the signal is aborted. */
 export async function keepNodeLease(options: NodeLeaseOptions): Promise<void> {
   const { clock, random, signal, leaseDurationSeconds } = options;
+  const pause = sleeper(clock, signal);
   let held: Lease | undefined;
   while (!signal.aborted) {
     held = (held && (await renew(held, options))) ?? (await ensure(options));
     const periodMs = leaseDurationSeconds * 1000 * renewFraction;
-    await sleep(clock, jitter(random, periodMs, renewJitter), signal).catch(() => undefined);
+    await pause(jitter(random, periodMs, renewJitter)).catch(() => undefined);
   }
 }
 
