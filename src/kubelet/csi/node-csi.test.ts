@@ -81,7 +81,12 @@ function kubelet(): NodeCsi {
     async reportNode() {
       const before = await client.get(nodes, { name: nodeName });
       const volumesInUse = csi.inUse(before.status?.volumesInUse ?? []);
-      node = await client.patch(nodes, { name: nodeName }, { type: 'merge', body: { status: { volumesInUse } } }, asStatus);
+      node = await client.patch(
+        nodes,
+        { name: nodeName },
+        { type: 'merge', body: { status: { volumesInUse } } },
+        asStatus,
+      );
     },
     onChange: (uids) => void woken.push(uids),
   });
