@@ -13,8 +13,10 @@ const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => resolve(root, 'node_modules/.bin', name);
 const fix = process.argv.includes('--fix');
 
-/** Those that need a real containerd or etcd belong to `npm test`. */
-const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter((file) => !/containerd|\/etcd[^/]*$/.test(file));
+/** Those that need a real containerd, etcd or kubectl belong to `npm test`. */
+const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter(
+  (file) => !/containerd|kubectl|\/etcd[^/]*$/.test(file),
+);
 const shards = 2;
 
 type Command = readonly string[];

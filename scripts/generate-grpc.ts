@@ -101,7 +101,7 @@ function generate({ title, facts: path, target }: (typeof interfaces)[number]): 
   const fromTarget = relative(dirname(target), codec);
   const lines: string[] = [
     `/** ${title}. Derived from facts/${path} by scripts/generate-grpc.ts: change the facts, not this file. */`,
-    `import type { GrpcService, WireTable } from '${fromTarget}';`,
+    `import { type GrpcService, WireTable } from '${fromTarget}';`,
     '',
   ];
   const messages = Object.entries(facts.messages)
@@ -135,7 +135,7 @@ function typesOf(facts: Facts, messages: readonly Message[]): string[] {
 }
 
 function tableOf(facts: Facts, messages: readonly Message[]): string[] {
-  const lines = ['export const wire: WireTable<Messages> = {', '  messages: {'];
+  const lines = ['export const wire = new WireTable<Messages>({', '  messages: {'];
   for (const { name, fields } of messages) {
     if (fields.length === 0) lines.push(`    ${name}: [],`);
     else lines.push(`    ${name}: [`, ...fields.map(tableRow), '    ],');
@@ -146,7 +146,7 @@ function tableOf(facts: Facts, messages: readonly Message[]): string[] {
     for (const [value, number] of Object.entries(values)) byNumber[number] = value;
     lines.push(`    ${typeName(name)}: ${JSON.stringify(byNumber)},`);
   }
-  return [...lines, '  },', '};', ''];
+  return [...lines, '  },', '});', ''];
 }
 
 function servicesOf(facts: Facts): string[] {

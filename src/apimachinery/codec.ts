@@ -7,6 +7,7 @@
  * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words.
  */
 
+import { ProtobufError } from '../base/protobuf/wire-reader.ts';
 import { countKeys, Misfit, TableDecoder } from './decode.ts';
 import { DecodeError, decodeExact, duplicateFields } from './decode-exact.ts';
 import { TableEncoder } from './encode.ts';
@@ -16,7 +17,6 @@ import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson, wellFormed } from 
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
 import { MessageReader } from './protobuf/message-reader.ts';
 import { MessageWriter } from './protobuf/message-writer.ts';
-import { ProtobufError } from './protobuf/wire-reader.ts';
 import { apiVersionOf, type GroupVersionKind, parseApiVersion } from './resource.ts';
 import type { SchemaRegistry } from './schema.ts';
 import { badRequest, type StatusError } from './status.ts';

@@ -251,8 +251,8 @@ class Server implements ApiServer {
   /** Of resources that are stored nowhere. */
   #ownHandlers(options: ApiServerOptions, store: StoreChecks): [path: string, Handler][] {
     const bindings = onFirstCall(async () => {
-      const { bindingsHandler } = await import('./subresources/bindings.ts');
-      return bindingsHandler((request, info) => this.#dispatch(request, info));
+      const { legacyBindingHandler } = await import('./subresources/legacy-binding.ts');
+      return legacyBindingHandler((request, info) => this.#dispatch(request, info));
     });
     const componentStatuses = onFirstCall(async () => {
       const { componentStatusesHandler, failingCheck } = await import('./component-statuses.ts');

@@ -223,7 +223,7 @@ function addWhy(program: Command): void {
       const { explain, subjectFrom } = await import('./why/why.ts');
       const { explanationText } = await import('./why/explanation.ts');
       const { withClusterClient } = await import('../cluster/cluster-client.ts');
-      const { componentCauses } = await import('../cluster/component-causes.ts');
+      const { componentCauses } = await import('../cluster/causes-client.ts');
       const { kubeconfig, dataDir, namespace, output } = options;
       const place = { kubeconfig, dataDir, defaultDataDir: folder({}), clock };
       const explanation = await withClusterClient(place, async (client, connection) => {

@@ -7,7 +7,7 @@ import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type FlagDefinition, FlagError, parseFlags } from '../serving/flags.ts';
 import { CommandError } from './command-error.ts';
-import type { ComponentEnvironment } from './components/component.ts';
+import type { ComponentEnvironment } from './components/component-definition.ts';
 import { GivenFlags } from './components/given-flags.ts';
 import { type ConfiguredApiServer, configureApiServer, kubeApiServer } from './components/kube-apiserver.ts';
 import { kubeControllerManager, tunedControllers } from './components/kube-controller-manager.ts';

@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
-import { checkControllers, runControllerManager } from '../controllers/controllers.ts';
+import { checkControllers } from '../controllers/controllers.ts';
 import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
@@ -24,6 +24,7 @@ import { followRenewals } from './certificate-renewal.ts';
 import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
 import { inProcessChecks, localPortChecks } from './component-checks.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
+import { type ControllerSurroundings, controllerUser, runControllers } from './controller-manager.ts';
 
 export interface ControlPlaneOptions
   extends Pick<
@@ -158,11 +159,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const client: ClientOf = (name, groups = []) => server.client({ name, groups: [...groups, authenticated] });
   const contextOf = sharedContexts(options, server, client);
   components.run('kube-controller-manager', (signal) => {
-    const shared = contextOf('system:kube-controller-manager', signal);
-    return runControllerManager(shared, {
-      ...controllerManagerOptions(options, pki),
-      contextFor: (account) => contextOfAccount(shared, client, account),
-    });
+    const surroundings = controllerSurroundings(options, pki, (user) => server.client(user));
+    return runControllers(contextOf('system:kube-controller-manager', signal), surroundings, tunedControllers(options));
   });
   if (options.scheduler !== false)
     components.run('kube-scheduler', async (signal) => {
@@ -222,22 +220,30 @@ function runAddons(
 /** A client of an authenticated user of this name. */
 type ClientOf = (name: string, groups?: readonly string[]) => Client;
 
-function controllerManagerOptions(options: ControlPlaneOptions, pki: ClusterPki): ControllerManagerOptions {
-  const selection = options.controllerManager?.controllers ?? options.controllers ?? ['*'];
+function controllerSurroundings(
+  { clock, clusterCidrs, serviceCidrs }: ControlPlaneOptions,
+  pki: ClusterPki,
+  client: ControlPlane['client'],
+): ControllerSurroundings {
   const signingKeyPem = pki.serviceAccountKeyPem;
-  // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
-  const legacyTokens = createTokenSigner({ clock: options.clock, issuers: [legacyIssuer], signingKeyPem });
   return {
-    ...options.controllerManager,
-    controllers: options.joinable && selection.includes('*') ? [...selection, ...joiningControllers] : selection,
-    headStartMs,
     rootCA: pki.authority.certificatePem,
-    signLegacyToken: (claims) => legacyTokens.sign(claims),
     certificateAuthority: pki.authority,
-    quotaEvaluator: () => import('../apiserver/admission/quota/usage.ts'),
-    nodeIpam: { clusterCidrs: options.clusterCidrs, serviceCidrs: options.serviceCidrs },
-    // One API server: nobody else can still be creating in a namespace that is going.
-    namespaceDeletionGraceMs: 0,
+    signers: undefined,
+    nodeIpam: { clusterCidrs, serviceCidrs },
+    // Tokens that lie in Secrets name an issuer of their own, so that both kinds are told apart.
+    legacyTokens: createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem }),
+    clientOf: (account) => client(controllerUser(account)),
+    isOnlyApiServer: true,
+  };
+}
+
+function tunedControllers({ controllerManager, controllers, joinable }: ControlPlaneOptions): ControllerManagerOptions {
+  const selection = controllerManager?.controllers ?? controllers ?? ['*'];
+  return {
+    ...controllerManager,
+    controllers: joinable && selection.includes('*') ? [...selection, ...joiningControllers] : selection,
+    headStartMs,
   };
 }
 
@@ -261,23 +267,6 @@ function causesPage(causes: CauseLedger): Parameters<ApiServer['registerPath']>[
     status: 200,
     headers: {},
     body: { kind: 'object', object: causes.toList() },
-  });
-}
-
-/** A controller's own context: its service account's rights, the manager's informers. */
-function contextOfAccount(shared: ComponentContext, clientOf: ClientOf, account: string): ComponentContext {
-  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
-  const client = clientOf(`system:serviceaccount:kube-system:${account}`, groups);
-  const { clock, random, informers, signal, causes, queues } = shared;
-  return componentContext({
-    client,
-    clock,
-    random,
-    log: shared.log.child({ controller: account }),
-    signal,
-    informers,
-    causes,
-    queues,
   });
 }
 

@@ -51,7 +51,8 @@ export async function takeDown(root: string, options: DownOptions): Promise<Down
         `Unmount it (umount ${mount}), then try again.`,
       );
     const kubeconfigs = takeOutOfOwn(directory);
-    rmSync(directory.root, { recursive: true, force: true });
+    // Tried again where somebody else starts on it just now.
+    rmSync(directory.root, { recursive: true, force: true, maxRetries: 3 });
     return { outcome: 'removed', kubeconfigs };
   } finally {
     await lock?.release();

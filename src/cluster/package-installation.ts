@@ -20,8 +20,8 @@ export interface InstallationOptions {
   readonly signal: AbortSignal;
 }
 
-/** apt 1.9.11 and newer wait so long for whoever else installs something, as a fresh machine's automatic updates do. */
-const lockSeconds = 300;
+/** How long whoever else installs something is waited for, as a fresh machine's automatic updates do. */
+const patienceMs = 300_000;
 const askAgainMs = 1000;
 
 /** Files of configuration that are left of an earlier installation stay as they are: nobody is there to answer. */
@@ -69,21 +69,26 @@ class Apt {
 
   install(names: readonly string[]): Promise<Result> {
     const forDpkg = keepFiles.flatMap((option) => ['-o', `Dpkg::Options::=${option}`]);
-    const words = ['-y', '--no-install-recommends', '-o', `DPkg::Lock::Timeout=${lockSeconds}`, ...forDpkg, ...names];
-    return this.run('apt-get', [...telling, 'install', ...words], { reports: true });
+    return this.#aptGet(['install', '-y', '--no-install-recommends', ...forDpkg, ...names]);
   }
 
-  /** Lists that cannot be fetched are a failure, not a warning. The lock of the lists is one that apt does not wait for. */
-  async update(): Promise<Result> {
-    const { clock, note } = this.#options;
-    const deadline = clock.monotonic() + lockSeconds * 1000;
+  /** Lists that cannot be fetched are a failure, not a warning. */
+  update(): Promise<Result> {
+    return this.#aptGet(['-o', 'APT::Update::Error-Mode=any', 'update']);
+  }
+
+  /** Waits for others here: apt itself waits for some of its locks only, and in silence. */
+  async #aptGet(words: readonly string[]): Promise<Result> {
+    const { clock, say, signal } = this.#options;
+    const deadline = clock.monotonic() + patienceMs;
+    let told: string | undefined;
     for (;;) {
-      const result = await this.run('apt-get', [...telling, '-o', 'APT::Update::Error-Mode=any', 'update'], {
-        reports: true,
-      });
-      if (result.status === 0 || !isLocked(result) || clock.monotonic() > deadline) return result;
-      note('waiting for another program that fetches package lists');
-      await sleep(clock, askAgainMs, this.#options.signal);
+      const result = await this.run('apt-get', ['-qq', '-o', 'APT::Status-Fd=3', ...words], { reports: true });
+      if (result.status === 0 || !isLocked(result) || clock.monotonic() >= deadline) return result;
+      const [, holder = 'another program'] = /It is held by (process \d+ \(.*?\))/.exec(result.problems) ?? [];
+      if (told !== holder) say(`waiting for ${holder}, which installs something`);
+      told = holder;
+      await sleep(clock, askAgainMs, signal);
     }
   }
 
@@ -118,8 +123,6 @@ class Apt {
     }
   }
 }
-
-const telling = ['-qq', '-o', 'APT::Status-Fd=3'];
 
 /** Lines such as `pmstatus:runc:42.8571:Unpacking runc (amd64)`. */
 function noteProgress(reports: Readable, note: (text: string) => void): void {

@@ -27,6 +27,7 @@ import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
 import { mergeIntoOwn } from './merged-kubeconfig.ts';
+import { checkContainersAllowed } from './node/container-rights.ts';
 import { checkNetworkFree } from './node/network-claim.ts';
 import { nodeKeys } from './node/node-config.ts';
 import { nodeReady } from './node/node-readiness.ts';
@@ -164,7 +165,10 @@ class Cluster implements StartedCluster {
     checkAddress(settings, nodeIp);
     checkKubeconfig(options.kubeconfig ?? directory.kubeconfig);
     await checkPort(settings.listen);
-    if (settings.runtime !== 'simulated') await checkNetworkFree(directory.root);
+    if (settings.runtime !== 'simulated') {
+      if (settings.containerRuntimeEndpoint === undefined) checkContainersAllowed(machine);
+      await checkNetworkFree(directory.root);
+    }
     await this.#install(settings, signal);
     const log = processLog({ file: join(directory.run, 'control-plane.log') });
     guard(log);

@@ -9,16 +9,14 @@ import type { SchedulingProfile } from './framework.ts';
 import { place } from './placement.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
-import {
-  nodeAffinity,
-  nodeName,
-  nodePorts,
-  nodeUnschedulable,
-  schedulingGates,
-  taintToleration,
-} from './plugins/node-fitness.ts';
+import { nodeAffinity } from './plugins/node-affinity.ts';
+import { nodeName } from './plugins/node-name.ts';
+import { nodePorts } from './plugins/node-ports.ts';
 import { nodeResourcesBalancedAllocation, nodeResourcesFit } from './plugins/node-resources.ts';
+import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
 import { podTopologySpread } from './plugins/pod-topology-spread.ts';
+import { schedulingGates } from './plugins/scheduling-gates.ts';
+import { taintToleration } from './plugins/taint-toleration.ts';
 import { preempt } from './preemption.ts';
 
 const profile: SchedulingProfile = {

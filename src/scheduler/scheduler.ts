@@ -33,16 +33,14 @@ import type { ClusterEvent, SchedulingPlugin, SchedulingProfile } from './framew
 import { type Placement, type PlacementContext, place, priorityOf } from './placement.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
-import {
-  nodeAffinity,
-  nodeName,
-  nodePorts,
-  nodeUnschedulable,
-  schedulingGates,
-  taintToleration,
-} from './plugins/node-fitness.ts';
+import { nodeAffinity } from './plugins/node-affinity.ts';
+import { nodeName } from './plugins/node-name.ts';
+import { nodePorts } from './plugins/node-ports.ts';
 import { nodeResourcesBalancedAllocation, nodeResourcesFit } from './plugins/node-resources.ts';
+import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
 import { podTopologySpread } from './plugins/pod-topology-spread.ts';
+import { schedulingGates } from './plugins/scheduling-gates.ts';
+import { taintToleration } from './plugins/taint-toleration.ts';
 import { volumeBinding } from './plugins/volume-binding.ts';
 import { preempt } from './preemption.ts';
 import { type QueuedPod, SchedulingQueue } from './scheduling-queue.ts';

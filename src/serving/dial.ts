@@ -6,6 +6,7 @@ import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { quote } from '../apimachinery/go-text.ts';
 import type { Clock } from '../base/clock.ts';
+import { dialReasons } from '../base/dial-reasons.ts';
 import { hostPort } from '../base/host-port.ts';
 
 export interface DialAddress {
@@ -58,9 +59,7 @@ export function tcpDial({ clock, timeoutMs = 30_000 }: { readonly clock: Clock; 
 }
 
 const causes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connect: connection refused',
-  EHOSTUNREACH: 'connect: no route to host',
-  ENETUNREACH: 'connect: network is unreachable',
+  ...dialReasons,
   ETIMEDOUT: 'connect: connection timed out',
   ECONNRESET: 'read: connection reset by peer',
 };

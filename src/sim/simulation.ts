@@ -23,9 +23,9 @@ import type { Client, Transport } from '../client/client.ts';
 import { ConnectionError } from '../client/connection-error.ts';
 import { createClient } from '../client/typed-client.ts';
 import type { ComposedApiServerOptions } from '../cluster/api-server.ts';
-import { runControllerManager } from '../controllers/controllers.ts';
+import { type ControllerSurroundings, controllerUser, runControllers } from '../cluster/controller-manager.ts';
 import type { ControllerManagerOptions } from '../controllers/options.ts';
-import { type ComponentContext, componentContext } from '../reconcile/component.ts';
+import type { ComponentContext } from '../reconcile/component.ts';
 import { runScheduler, type SchedulerOptions } from '../scheduler/scheduler.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
 import type { Store } from '../storage/store.ts';
@@ -118,7 +118,7 @@ export class Simulation implements AsyncDisposable {
     });
     this.client = createClient(this.#driven(this.clientOf(administrator).transport));
     this.#addComponent('kube-controller-manager', manager, (context, clientOf) =>
-      runControllerManager(context, this.#managerOptions(context, clientOf)),
+      runControllers(context, this.#controllerSurroundings(clientOf), options.controllerManager),
     );
     this.#addComponent('kube-scheduler', scheduler, (context) => runScheduler(context, options.scheduler));
   }
@@ -291,24 +291,17 @@ export class Simulation implements AsyncDisposable {
     return process;
   }
 
-  #managerOptions(context: ComponentContext, clientOf: (user: UserInfo) => Client): ControllerManagerOptions {
+  #controllerSurroundings(clientOf: (user: UserInfo) => Client): ControllerSurroundings {
+    const { authority } = this.#api;
     return {
-      rootCA: this.#api.authority.certificatePem,
-      certificateAuthority: this.#api.authority,
-      quotaEvaluator: () => import('../apiserver/admission/quota/usage.ts'),
+      rootCA: authority.certificatePem,
+      certificateAuthority: authority,
+      signers: undefined,
       nodeIpam: { clusterCidrs, serviceCidrs },
-      // One API server: nobody else can still be creating in a namespace that is going.
-      namespaceDeletionGraceMs: 0,
-      ...this.#options.controllerManager,
-      contextFor: (account) => {
-        const user = userOf(
-          `system:serviceaccount:kube-system:${account}`,
-          'system:serviceaccounts',
-          'system:serviceaccounts:kube-system',
-        );
-        const log = context.log.child({ controller: account });
-        return componentContext({ ...context, client: clientOf(user), log });
-      },
+      // No scenario has Secrets for tokens: they are of releases before 1.24.
+      legacyTokens: undefined,
+      clientOf: (account) => clientOf(controllerUser(account)),
+      isOnlyApiServer: true,
     };
   }
 

@@ -13,7 +13,7 @@
  *   compacted at 5:  a -> 4;  b is gone;    log empty
  */
 import { SortedMap } from '../base/sorted-map.ts';
-import { CompactedError, FutureRevisionError, type RangeOptions } from './store.ts';
+import { CompactedError, type ExpectedRevision, FutureRevisionError, type RangeOptions } from './store.ts';
 
 /** One change of one key. */
 export interface Version<V> {
@@ -29,6 +29,34 @@ export interface Version<V> {
   value: V | undefined;
   /** The change of this key before this one; undefined: none, or compacted. */
   previous: Version<V> | undefined;
+}
+
+/** A compare-and-set of one key; `content` undefined removes it. */
+export interface Write<V> {
+  readonly key: string;
+  /** That the change would have. */
+  readonly revision: number;
+  readonly expected: ExpectedRevision;
+  readonly content: { readonly value: V } | undefined;
+  readonly expiresAtMs: number;
+  readonly bytes: number;
+}
+
+/** The change that a write makes of what stands there; undefined if that is not what it expects, or nothing is there to remove. */
+export function versionAfter<V>(head: Version<V> | undefined, write: Write<V>): Version<V> | undefined {
+  const { key, revision, expected, content, expiresAtMs, bytes } = write;
+  const matches = expected === undefined || expected === (head?.revision ?? 0);
+  if (!matches || (!content && !head)) return undefined;
+  return {
+    key,
+    revision,
+    createRevision: head?.createRevision ?? revision,
+    removed: !content,
+    expiresAtMs,
+    bytes,
+    value: content?.value,
+    previous: undefined,
+  };
 }
 
 export interface Selection<V> {

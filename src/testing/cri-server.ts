@@ -6,10 +6,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Server, ServerCredentials, type ServerUnaryCall, type ServerWritableStream, status } from '@grpc/grpc-js';
 import { systemClock } from '../base/clock.ts';
+import { GrpcError, type GrpcServer, grpcCodes, grpcServer } from '../base/grpc/index.ts';
 import { seededRandom } from '../base/random.ts';
-import { decodeMessage, encodeMessage, type Outgoing } from '../kubelet/grpc/codec.ts';
+import type { GrpcService, Outgoing } from '../kubelet/grpc/codec.ts';
+import { type GrpcHandlers, handleTable } from '../kubelet/grpc/table-handlers.ts';
 import type { CriVersion } from '../kubelet/runtime/cri/connection.ts';
 import {
   type ImageServiceMethods,
@@ -58,17 +59,6 @@ export const hanging = () => new Promise<never>(() => {});
 
 const tables = { RuntimeService: runtimeService, ImageService: imageService } as const;
 
-const codes: Readonly<Record<RuntimeErrorCode, status>> = {
-  cancelled: status.CANCELLED,
-  deadlineExceeded: status.DEADLINE_EXCEEDED,
-  invalidArgument: status.INVALID_ARGUMENT,
-  notFound: status.NOT_FOUND,
-  alreadyExists: status.ALREADY_EXISTS,
-  unavailable: status.UNAVAILABLE,
-  unimplemented: status.UNIMPLEMENTED,
-  unknown: status.UNKNOWN,
-};
-
 export async function startCriServer(options: CriServerOptions = {}): Promise<CriServer> {
   const directory = await mkdtemp(join(tmpdir(), 'coracle-cri-'));
   const endpoint = `unix://${join(directory, 'cri.sock')}`;
@@ -83,25 +73,28 @@ export async function startCriServer(options: CriServerOptions = {}): Promise<Cr
     if (!chosen) throw new RuntimeError('unimplemented', `unknown method ${method}`);
     return chosen(request);
   };
-  let server: Server | undefined;
+  let server: GrpcServer | undefined;
   const listen = async ({ versions = ['v1'], services = ['RuntimeService', 'ImageService'] }: CriServerOptions) => {
-    server = new Server();
+    server = await grpcServer();
     for (const version of versions)
-      for (const service of services)
-        server.addService(...served(`runtime.${version}.${service}`, service, { answer, runtime }));
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.bindAsync(endpoint, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve()));
-    await promise;
+      for (const service of services) {
+        const table = {
+          ...tables[service],
+          name: `runtime.${version}.${service}`,
+        } as unknown as GrpcService<CriMethods>;
+        handleTable(server, table, handlersOf(table, { answer, runtime }));
+      }
+    await server.listen(endpoint);
   };
   await listen(options);
   return {
     endpoint,
     calls,
     script: (method, chosen) => void (chosen ? scripts.set(method, chosen as UntypedAnswer) : scripts.delete(method)),
-    crash: () => server?.forceShutdown(),
+    crash: () => server?.close(),
     restart: (changed) => listen({ ...options, ...changed }),
     async stop() {
-      server?.forceShutdown();
+      server?.close();
       runtime.close();
       await rm(directory, { recursive: true });
     },
@@ -115,56 +108,25 @@ interface Behind {
   readonly runtime: SimulatedRuntime;
 }
 
-const identity = (bytes: Buffer) => bytes;
-
-/** The service as gRPC wants it described, and what serves it. */
-function served(
-  prefix: string,
-  service: keyof typeof tables,
-  { answer, runtime }: Behind,
-): Parameters<Server['addService']> {
-  const definitions: Record<string, object> = {};
-  const handlers: Record<string, unknown> = {};
-  const { methods, wire } = tables[service];
-  for (const [method, { request, response, streams = false }] of Object.entries(methods)) {
-    definitions[method] = {
-      path: `/${prefix}/${method}`,
-      requestStream: false,
-      responseStream: streams,
-      requestSerialize: identity,
-      requestDeserialize: (bytes: Buffer) => decodeMessage(wire, request, bytes),
-      responseSerialize: (message: object) => encodeMessage(wire, response, message as never),
-      responseDeserialize: identity,
-    };
-    handlers[method] = streams
-      ? (call: ServerWritableStream<unknown, unknown>) => streamEvents(call, method as CriMethod, { answer, runtime })
-      : (call: ServerUnaryCall<unknown, unknown>, reply: (error: object | null, value?: unknown) => void) =>
-          answer(method as CriMethod, call.request).then(
-            (value) => reply(null, value),
-            (error) => reply(grpcError(error)),
-          );
-  }
-  return [definitions as never, handlers as never];
+/** Every method of the service. */
+function handlersOf({ methods }: GrpcService<unknown>, { answer, runtime }: Behind): GrpcHandlers<CriMethods> {
+  const handlers = Object.entries<{ readonly streams?: true }>(methods).map(([name, { streams }]) => {
+    const method = name as CriMethod;
+    const handler = streams
+      ? (request: unknown, signal: AbortSignal) => containerEvents(answer(method, request), runtime, signal)
+      : (request: unknown) => answer(method, request).catch(refuse);
+    return [name, handler];
+  });
+  return Object.fromEntries(handlers) as GrpcHandlers<CriMethods>;
 }
 
 /** `GetContainerEvents`, as long as its script, if any, resolves; there is no other stream here. */
-async function streamEvents(
-  call: ServerWritableStream<unknown, unknown>,
-  method: CriMethod,
-  { answer, runtime }: Behind,
-): Promise<void> {
-  const stop = new AbortController();
-  call.on('cancelled', () => stop.abort(new Error('cancelled')));
-  try {
-    await answer(method, call.request);
-    for await (const event of runtime.containerEvents({ signal: stop.signal })) call.write(containerEvent(event));
-    call.end();
-  } catch (error) {
-    if (!stop.signal.aborted) call.emit('error', grpcError(error));
-  }
+async function* containerEvents(answer: Promise<unknown>, runtime: SimulatedRuntime, signal: AbortSignal) {
+  await answer.catch(refuse);
+  for await (const event of runtime.containerEvents({ signal })) yield containerEvent(event);
 }
 
-function grpcError(error: unknown): object {
+function refuse(error: unknown): never {
   const { code, message } = error instanceof RuntimeError ? error : new RuntimeError('unknown', String(error));
-  return { code: codes[code], details: message.replace(/^rpc error: code = \w+ desc = /, '') };
+  throw new GrpcError(grpcCodes[code], message.replace(/^rpc error: code = \w+ desc = /, ''));
 }

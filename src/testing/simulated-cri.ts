@@ -15,6 +15,7 @@ import type {
   Sandbox,
   SandboxConfig,
 } from '../kubelet/runtime/runtime.ts';
+import { ordinarySecurity } from '../kubelet/runtime/security.fixture.ts';
 import type { SimulatedRuntime } from '../kubelet/runtime/simulated/simulated-runtime.ts';
 import type { CriAnswers } from './cri-server.ts';
 
@@ -182,17 +183,7 @@ function containerConfig(from: wire.ContainerConfig | undefined): ContainerConfi
     stdinOnce: false,
     tty: false,
     resources: {},
-    security: {
-      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-      privileged: false,
-      readonlyRootfs: false,
-      noNewPrivileges: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      supplementalGroups: [],
-      maskedPaths: [],
-      readonlyPaths: [],
-    },
+    security: ordinarySecurity,
   };
 }
 

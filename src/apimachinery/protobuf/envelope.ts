@@ -9,8 +9,8 @@
  * The head depends on the kind and on the message's length alone, so a message is kept without it, and is shared by single objects,
  * items of lists and events of watches.
  */
-import { ProtobufError, WireReader } from './wire-reader.ts';
-import { WireWriter, wireTypes } from './wire-writer.ts';
+import { ProtobufError, WireReader } from '../../base/protobuf/wire-reader.ts';
+import { WireWriter, wireTypes } from '../../base/protobuf/wire-writer.ts';
 
 export interface ProtobufObject {
   readonly apiVersion: string;

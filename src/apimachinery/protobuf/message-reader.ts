@@ -2,14 +2,15 @@
  * Messages read by the kind tables. The result is what the same object would be in JSON; the codec then checks and canonicalizes it
  * like any other. Fields the tables do not know are passed over, as protobuf has it. A reader is compiled per type on first use.
  */
+
+import { ProtobufError, toNumber, WireReader } from '../../base/protobuf/wire-reader.ts';
+import { wireTypes } from '../../base/protobuf/wire-writer.ts';
 import { parseJson } from '../exact-json.ts';
 import { maxJsonDepth, scanJson, setOwn } from '../json-text.ts';
 import type { FieldRow, ScalarType, SchemaRegistry, TypeSchema } from '../schema.ts';
 import { formatMicroTime, formatTime } from '../time.ts';
 import { durationText } from './duration.ts';
 import { wireTypeOf } from './message-writer.ts';
-import { ProtobufError, toNumber, WireReader } from './wire-reader.ts';
-import { wireTypes } from './wire-writer.ts';
 
 type Struct = Record<string, unknown>;
 type Read = (reader: WireReader, depth: number) => unknown;

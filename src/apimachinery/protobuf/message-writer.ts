@@ -3,12 +3,13 @@
  * scalars and structs that are no pointers always, zero or not; pointers where they are set; lists and maps element by element, maps
  * sorted by key. A writer is compiled per type on first use. Everything is written backwards: see `WireWriter`.
  */
+
+import { WireWriter, wireTypes } from '../../base/protobuf/wire-writer.ts';
 import { jsonText } from '../exact-json.ts';
 import { setOwn } from '../json-text.ts';
 import type { FieldRow, ScalarType, SchemaRegistry, TypeSchema } from '../schema.ts';
 import { parseTime } from '../time.ts';
 import { durationNanos } from './duration.ts';
-import { WireWriter, wireTypes } from './wire-writer.ts';
 
 type Struct = Readonly<Record<string, unknown>>;
 /** Writes a value without key; of a message, without its length too. */

@@ -9,6 +9,7 @@ import { roleEscalation } from '../authorization/role-escalation.ts';
 import type { RuleResolver } from '../authorization/rule-resolver.ts';
 import { AdmissionChain } from './chain.ts';
 import type { CreatePlugin, PluginContext } from './plugin-context.ts';
+import { alwaysPullImages } from './plugins/always-pull-images.ts';
 import {
   certificateApproval,
   certificateSigning,
@@ -26,14 +27,9 @@ import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { defaultIngressClass, denyServiceExternalIPs } from './plugins/network.ts';
 import { nodeRestriction } from './plugins/node-restriction.ts';
 import { ownerReferencesPermissionEnforcement } from './plugins/owner-references.ts';
-import {
-  alwaysPullImages,
-  limitPodHardAntiAffinityTopology,
-  nodeDeclaredFeatureValidator,
-  podResizeValidator,
-  podTopologyLabels,
-} from './plugins/pod-rules.ts';
 import { podSecurity } from './plugins/pod-security.ts';
+import { limitPodHardAntiAffinityTopology, podTopologyLabels } from './plugins/pod-topology.ts';
+import { nodeDeclaredFeatureValidator, podResizeValidator } from './plugins/pod-update-validators.ts';
 import { priority } from './plugins/priority.ts';
 import { resourceQuota } from './plugins/resource-quota.ts';
 import { runtimeClass } from './plugins/runtime-class.ts';

@@ -5,8 +5,8 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { after, before, describe, test } from 'node:test';
 import { configMaps } from '../../api/gen/core-v1.ts';
 import { openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
-import { WireReader } from '../../apimachinery/protobuf/wire-reader.ts';
 import { expired } from '../../apimachinery/status.ts';
+import { WireReader } from '../../base/protobuf/wire-reader.ts';
 import { type OpenHttps, type OpenServer, openServerWithDefault, serveHttps } from '../api-server.fixture.ts';
 import { builtinCodec } from './json.ts';
 import { encodeProtobuf, protobufFrame, replaceRevision } from './protobuf.ts';

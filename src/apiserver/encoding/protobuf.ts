@@ -10,10 +10,10 @@
  */
 
 import { envelopeEnd, envelopeHead, wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
-import { WireReader } from '../../apimachinery/protobuf/wire-reader.ts';
-import { WireWriter, wireTypes } from '../../apimachinery/protobuf/wire-writer.ts';
 import type { TypeSchema } from '../../apimachinery/schema.ts';
 import { statusError } from '../../apimachinery/status.ts';
+import { WireReader } from '../../base/protobuf/wire-reader.ts';
+import { WireWriter, wireTypes } from '../../base/protobuf/wire-writer.ts';
 import { builtinCodec } from './json.ts';
 
 /** A message without its envelope. */

@@ -1,5 +1,5 @@
 /** The messages of a key management service (`v2.KeyManagementService`), and of what it encrypts in the store. */
-import { type Decoded, messageCodec } from '../../base/wire-message.ts';
+import { type Decoded, messageCodec } from '../../base/protobuf/message-codec.ts';
 
 export const statusRequest = messageCodec({});
 export const statusResponse = messageCodec({

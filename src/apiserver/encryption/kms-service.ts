@@ -1,7 +1,7 @@
 /** A key management service behind a unix socket: gRPC, with a limit for each call. */
 import type { Clock } from '../../base/clock.ts';
-import { connectUnaryService, UnaryCallError, type UnaryMethod } from '../../base/unary-service.ts';
-import type { Decoded, Draft, Message, Sent, Table } from '../../base/wire-message.ts';
+import { type CalledMethod, connectGrpc, GrpcError } from '../../base/grpc/index.ts';
+import type { Decoded, Sent } from '../../base/protobuf/message-codec.ts';
 import {
   decryptRequest,
   decryptResponse,
@@ -25,26 +25,27 @@ export interface KmsServiceOptions {
   readonly clock: Clock;
 }
 
-const statusMethod = { name: 'Status', question: statusRequest, answer: statusResponse };
-const encryptMethod = { name: 'Encrypt', question: encryptRequest, answer: encryptResponse };
-const decryptMethod = { name: 'Decrypt', question: decryptRequest, answer: decryptResponse };
+const statusMethod = { path: methodPath('Status'), request: statusRequest, response: statusResponse };
+const encryptMethod = { path: methodPath('Encrypt'), request: encryptRequest, response: encryptResponse };
+const decryptMethod = { path: methodPath('Decrypt'), request: decryptRequest, response: decryptResponse };
+
+function methodPath(name: string): string {
+  return `/v2.KeyManagementService/${name}`;
+}
 
 export async function connectKms({ endpoint, timeoutMs, clock }: KmsServiceOptions): Promise<KmsService> {
-  const service = await connectUnaryService({ target: endpoint, service: 'v2.KeyManagementService', clock });
-  const call = async <Q extends Table, R extends Table>(
-    method: UnaryMethod<Q, R>,
-    request: Draft<Q>,
-  ): Promise<Message<R>> => {
+  const connection = await connectGrpc({ clock, target: endpoint, requestTimeoutMs: timeoutMs });
+  const call = async <Q, A>(method: CalledMethod<Q, A>, request: Q): Promise<A> => {
     try {
-      return await service.call(method, request, timeoutMs);
+      return await connection.unary(method, request);
     } catch (error) {
-      throw error instanceof UnaryCallError ? new Error(error.details, { cause: error }) : error;
+      throw error instanceof GrpcError ? new Error(error.details, { cause: error }) : error;
     }
   };
   return {
     status: () => call(statusMethod, {}),
     encrypt: (request) => call(encryptMethod, request),
     decrypt: (request) => call(decryptMethod, request),
-    close: () => service.close(),
+    close: () => connection.close(),
   };
 }

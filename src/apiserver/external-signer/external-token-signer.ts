@@ -5,12 +5,12 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
+import { type CalledMethod, connectGrpc, type GrpcConnection } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
-import { connectUnaryService, type UnaryMethod, type UnaryService } from '../../base/unary-service.ts';
-import type { Decoded, Draft, Message, Table } from '../../base/wire-message.ts';
+import type { Decoded } from '../../base/protobuf/message-codec.ts';
 import { toJsonWebKey } from '../../pki/token-keys.ts';
 import { encodedPart, type TokenClaims, type TokenSigner, verifyToken } from '../../pki/token-signer.ts';
-import { signerMethods, signerService, type signResponse } from './signer-messages.ts';
+import { signerMethods, type signResponse } from './signer-messages.ts';
 import { SignerStatistics } from './signer-statistics.ts';
 import { ExternalKeys, within } from './verification-keys.ts';
 
@@ -32,15 +32,15 @@ const algorithms: ReadonlySet<unknown> = new Set(['RS256', 'ES256', 'ES384', 'ES
 export class ExternalTokenSigner implements TokenSigner {
   readonly issuer: string;
   readonly #options: ExternalSignerOptions;
-  readonly #service: UnaryService;
+  readonly #connection: GrpcConnection;
   readonly #statistics = new SignerStatistics();
   readonly #keys: ExternalKeys;
 
-  private constructor(options: ExternalSignerOptions, service: UnaryService) {
+  private constructor(options: ExternalSignerOptions, connection: GrpcConnection) {
     const { clock, issuers, log } = options;
     this.issuer = issuers[0];
     this.#options = options;
-    this.#service = service;
+    this.#connection = connection;
     const fetch = () => this.#call(signerMethods.fetchKeys, {}, callTimeoutMs);
     this.#keys = new ExternalKeys({ fetch, clock, log, statistics: this.#statistics });
   }
@@ -49,8 +49,7 @@ export class ExternalTokenSigner implements TokenSigner {
   static async connect(options: ExternalSignerOptions): Promise<ExternalTokenSigner> {
     const { clock, endpoint } = options;
     const target = `unix:${endpoint.startsWith('@') ? `\0${endpoint.slice(1)}` : endpoint}`;
-    const service = await connectUnaryService({ target, service: signerService, clock, waitForReady: true });
-    const signer = new ExternalTokenSigner(options, service);
+    const signer = new ExternalTokenSigner(options, await connectGrpc({ clock, target }));
     try {
       await signer.#keys.start();
     } catch (error) {
@@ -96,7 +95,7 @@ export class ExternalTokenSigner implements TokenSigner {
 
   close(): void {
     this.#keys.close();
-    this.#service.close();
+    this.#connection.close();
   }
 
   async #sign(payload: string): Promise<string> {
@@ -123,16 +122,12 @@ export class ExternalTokenSigner implements TokenSigner {
     }
   }
 
-  async #call<Q extends Table, R extends Table>(
-    method: UnaryMethod<Q, R>,
-    request: Draft<Q>,
-    timeoutMs: number,
-  ): Promise<Message<R>> {
+  async #call<Q, A>(method: CalledMethod<Q, A>, request: Q, timeoutMs: number): Promise<A> {
     const { clock } = this.#options;
     const startMs = clock.monotonic();
-    const path = `/${signerService}/${method.name}`;
+    const { path } = method;
     try {
-      const answer = await this.#service.call(method, request, timeoutMs);
+      const answer = await this.#connection.unary(method, request, { timeoutMs, waitForReady: true });
       this.#statistics.asked(path, clock.monotonic() - startMs);
       return answer;
     } catch (error) {

@@ -1,10 +1,9 @@
 /** A signer of tokens behind a real socket, which does what a test tells it. */
 import { type KeyObject, sign } from 'node:crypto';
-import * as grpc from '@grpc/grpc-js';
-import type { UnaryMethod } from '../../base/unary-service.ts';
-import type { Draft, Message, Table } from '../../base/wire-message.ts';
+import { GrpcError, type GrpcServer, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
+import type { Sent } from '../../base/protobuf/message-codec.ts';
 import { keyId, publicKeyBytes, systemKeys } from '../../pki/keys.ts';
-import { signerMethods, signerService } from './signer-messages.ts';
+import { type fetchKeysResponse, signerMethods, type signResponse } from './signer-messages.ts';
 
 export interface ScriptedKey {
   readonly id: string;
@@ -16,7 +15,7 @@ export function scriptedKey({ hidden = false, key = systemKeys.generate() } = {}
   return { id: keyId(key), key, hidden };
 }
 
-type FetchKeysAnswer = Parameters<typeof signerMethods.fetchKeys.answer.encode>[0];
+type FetchKeysAnswer = Sent<typeof fetchKeysResponse>;
 
 export class ScriptedSigner {
   /** The first one signs. */
@@ -32,41 +31,35 @@ export class ScriptedSigner {
   /** In place of the answer with the keys. */
   answer: FetchKeysAnswer | undefined;
   fetches = 0;
-  readonly #server = new grpc.Server();
+  readonly #server: GrpcServer;
+
+  private constructor(server: GrpcServer) {
+    this.#server = server;
+    const { sign, fetchKeys, metadata } = signerMethods;
+    server.unary(sign, async ({ claims }) => this.#willing(() => this.#sign(claims)));
+    server.unary(fetchKeys, async () => this.#willing(() => this.#keys()));
+    server.unary(metadata, async () =>
+      this.#willing(() => ({ maxTokenExpirationSeconds: this.maxTokenExpirationSeconds })),
+    );
+  }
 
   /** `socket`: a path, or `@name`. */
   static async listen(socket: string): Promise<ScriptedSigner> {
-    const signer = new ScriptedSigner();
-    const { sign, fetchKeys, metadata } = signerMethods;
-    signer.#server.addService(
-      { Sign: definition(sign), FetchKeys: definition(fetchKeys), Metadata: definition(metadata) },
-      {
-        Sign: signer.#answering(({ claims }: { claims: string }) => signer.#sign(claims)),
-        FetchKeys: signer.#answering(() => signer.#keys()),
-        Metadata: signer.#answering(() => ({ maxTokenExpirationSeconds: signer.maxTokenExpirationSeconds })),
-      },
-    );
-    const address = `unix:${socket.startsWith('@') ? `\0${socket.slice(1)}` : socket}`;
-    await new Promise<void>((resolve, reject) =>
-      signer.#server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error) =>
-        error ? reject(error) : resolve(),
-      ),
-    );
+    const signer = new ScriptedSigner(await grpcServer());
+    await signer.#server.listen(`unix:${socket.startsWith('@') ? `\0${socket.slice(1)}` : socket}`);
     return signer;
   }
 
   close(): void {
-    this.#server.forceShutdown();
+    this.#server.close();
   }
 
-  #answering<Q, R>(make: (request: Q) => R): grpc.handleUnaryCall<Q, R> {
-    return ({ request }, callback) => {
-      if (this.failure === undefined) callback(null, make(request));
-      else callback({ code: grpc.status.UNAVAILABLE, details: this.failure });
-    };
+  #willing<A>(answer: () => A): A {
+    if (this.failure !== undefined) throw new GrpcError(grpcCodes.unavailable, this.failure);
+    return answer();
   }
 
-  #sign(claims: string): Draft<{ header: [1, 'string']; signature: [2, 'string'] }> {
+  #sign(claims: string): Sent<typeof signResponse> {
     const { id, key } = this.keys[0]!;
     const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: id, ...this.header })).toString('base64url');
     const signature = sign('sha256', Buffer.from(`${header}.${claims}`), { key, dsaEncoding: 'ieee-p1363' });
@@ -87,20 +80,4 @@ export class ScriptedSigner {
       }
     );
   }
-}
-
-function definition<Q extends Table, R extends Table>({
-  name,
-  question,
-  answer,
-}: UnaryMethod<Q, R>): grpc.MethodDefinition<Message<Q>, Message<R>> {
-  return {
-    path: `/${signerService}/${name}`,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: (message) => question.encode(message as Draft<Q>),
-    requestDeserialize: question.decode,
-    responseSerialize: (message) => answer.encode(message as Draft<R>),
-    responseDeserialize: answer.decode,
-  };
 }

@@ -1,5 +1,5 @@
 /** The messages of a signer of service account tokens (`v1.ExternalJWTSigner`). */
-import { messageCodec } from '../../base/wire-message.ts';
+import { messageCodec } from '../../base/protobuf/message-codec.ts';
 
 /** The payload as it stands in the token. */
 const signRequest = messageCodec({ claims: [1, 'string'] } as const);
@@ -14,9 +14,9 @@ export const fetchKeysResponse = messageCodec({
 const metadataRequest = messageCodec({});
 const metadataResponse = messageCodec({ maxTokenExpirationSeconds: [1, 'int'] } as const);
 
-export const signerService = 'v1.ExternalJWTSigner';
+const service = '/v1.ExternalJWTSigner';
 export const signerMethods = {
-  sign: { name: 'Sign', question: signRequest, answer: signResponse },
-  fetchKeys: { name: 'FetchKeys', question: fetchKeysRequest, answer: fetchKeysResponse },
-  metadata: { name: 'Metadata', question: metadataRequest, answer: metadataResponse },
+  sign: { path: `${service}/Sign`, request: signRequest, response: signResponse },
+  fetchKeys: { path: `${service}/FetchKeys`, request: fetchKeysRequest, response: fetchKeysResponse },
+  metadata: { path: `${service}/Metadata`, request: metadataRequest, response: metadataResponse },
 } as const;

@@ -1,8 +1,8 @@
 /** What is counted about an external signer of tokens, for `/metrics`. Names, labels and limits are upstream's. */
 
+import { GrpcError, grpcCodeName } from '../../base/grpc/index.ts';
 import { counterFamily, gaugeFamily, histogramFamily } from '../../base/metrics/families.ts';
 import { Counts, Timings } from '../../base/metrics/series.ts';
-import { UnaryCallError } from '../../base/unary-service.ts';
 
 const requestLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -65,7 +65,7 @@ export class SignerStatistics {
 /** Of the call at the root of the error; another name for what failed here. */
 function codeOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof UnaryCallError) return cause.code;
+    if (cause instanceof GrpcError) return grpcCodeName(cause.code);
   }
   return 'unknown-non-grpc';
 }

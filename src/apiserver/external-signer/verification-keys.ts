@@ -6,7 +6,7 @@ import { createPublicKey } from 'node:crypto';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Decoded } from '../../base/wire-message.ts';
+import type { Decoded } from '../../base/protobuf/message-codec.ts';
 import { tokenAlgorithm } from '../../pki/token-keys.ts';
 import type { VerificationKey } from '../../pki/token-signer.ts';
 import type { fetchKeysResponse } from './signer-messages.ts';

@@ -1,6 +1,13 @@
 /** `/metrics` in Prometheus' text form, made from the server's own counts when somebody asks. Names and labels are upstream's. */
 
-import { counterFamily, gaugeFamily, histogramFamily, type Labels, type Sample } from '../../base/metrics/families.ts';
+import {
+  counterFamily,
+  gaugeFamily,
+  histogramFamily,
+  type Labels,
+  metricsContentType,
+  type Sample,
+} from '../../base/metrics/families.ts';
 import type { AdmissionStatistics } from '../admission/admission-statistics.ts';
 import { removedRelease } from '../deprecation.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
@@ -28,7 +35,7 @@ export interface MetricsSource {
 export function metricsHandler(source: MetricsSource): Handler {
   return async () => ({
     status: 200,
-    headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+    headers: { 'content-type': metricsContentType },
     body: { kind: 'bytes', chunks: [Buffer.from(await metricsPage(source))] },
   });
 }

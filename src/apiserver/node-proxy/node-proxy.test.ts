@@ -1,6 +1,9 @@
-/** From kubectl through the API server to a kubelet and back, with real sockets; containers are processes of this machine. */
+/**
+ * From a client through the API server to a kubelet and back, with real sockets; containers are processes of this machine. What real
+ * kubectl makes of it: `kubectl.test.ts`.
+ */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -15,10 +18,8 @@ import { systemJournal } from '../../kubelet/server/journal.ts';
 import { runningPod, testKeys } from '../../kubelet/server/node.fixture.ts';
 import { processRuntime } from '../../kubelet/server/process-runtime.fixture.ts';
 import { type Dial, tcpDial } from '../../serving/dial.ts';
-import { testedReleases } from '../../testing/kubectl.ts';
-import { needs } from '../../testing/needs.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
-import { call, portForward, run, startTestCluster, type TestCluster } from './cluster.fixture.ts';
+import { call, startTestCluster, type TestCluster } from './cluster.fixture.ts';
 
 const pods: Pod[] = [];
 const line = (second: number, stream: string, text: string) =>
@@ -200,69 +201,6 @@ describe('sessions', () => {
   });
 });
 
-for (const features of [[], ['ExtendWebSocketsToKubelet']]) {
-  const where = features.length > 0 ? 'at the kubelet' : 'at the API server';
-  describe(`kubectl, new protocols translated ${where}`, needs('kubectl'), () => {
-    let target: TestCluster;
-    before(async () => {
-      const runtime = processRuntime({ pods: () => pods, logPath: (id) => join(directory, id) });
-      target = await startTestCluster({ runtime, pods, declaredFeatures: features });
-      await target.addPod(runningPod('web', [{ name: 'main' }]));
-    });
-    after(() => target.stop());
-
-    for (const { release, path: kubectl } of testedReleases()) {
-      const use = (words: readonly string[], input?: string) =>
-        run(kubectl, ['--kubeconfig', target.kubeconfig, ...words], input);
-
-      it(`${release}: logs`, async () => {
-        const { code, stdout } = await use(['logs', 'web', '--tail=1', '--timestamps']);
-        assert.deepEqual([code, stdout], [0, '2026-01-01T00:00:02.000000000Z problem\n']);
-      });
-
-      it(`${release}: exec with input, both outputs and an exit code`, async () => {
-        const script = 'tr a-z A-Z; echo problem >&2; exit 3';
-        const { code, stdout, stderr } = await use(['exec', '-i', 'web', '--', 'sh', '-c', script], 'some input');
-        assert.deepEqual([code, stdout], [3, 'SOME INPUT']);
-        assert.equal(stderr, 'problem\ncommand terminated with exit code 3\n');
-      });
-
-      it(`${release}: exec of a container that does not run`, async () => {
-        const { code, stderr } = await use(['exec', 'web', '-c', 'none', '--', 'true']);
-        assert.equal(code, 1);
-        assert.match(stderr, /container none is not valid for pod web/);
-      });
-
-      it(`${release}: attach`, async () => {
-        const { code, stdout } = await use(['attach', '-i', 'web'], 'said\n');
-        assert.deepEqual([code, stdout], [0, 'said\n']);
-      });
-
-      it(`${release}: cp there and back`, async () => {
-        const there = join(directory, `there-${release}`);
-        const content = `${release} `.repeat(500_000);
-        await writeFile(`${there}.source`, content);
-        assert.equal((await use(['cp', `${there}.source`, `web:${there}`])).code, 0);
-        assert.equal((await use(['cp', `web:${there}`, `${there}.back`])).code, 0);
-        assert.equal(await readFile(`${there}.back`, 'utf8'), content);
-      });
-
-      it(`${release}: port-forward, several connections over one session`, async () => {
-        const words = ['--kubeconfig', target.kubeconfig, 'web', `:${portOf(backend)}`];
-        const { port, stop } = await portForward(kubectl, words);
-        try {
-          const paths = ['/a', '/b', '/c'];
-          const answers = await Promise.all(paths.map((path) => fetch(`http://127.0.0.1:${port}${path}`)));
-          const urls = await Promise.all(answers.map(async (answer) => ((await answer.json()) as { url: string }).url));
-          assert.deepEqual(urls, paths);
-        } finally {
-          await stop();
-        }
-      });
-    }
-  });
-}
-
 describe('proxy', () => {
   const web = () => podPath(`web:${portOf(backend)}/proxy`);
 
@@ -381,23 +319,6 @@ describe('proxy', () => {
     addresses: [{ type: 'InternalIP', address }],
     daemonEndpoints: { kubeletEndpoint: { Port: cluster.kubelet.address.port } },
   });
-
-  for (const { release, path: kubectl } of testedReleases()) {
-    it(`${release}: gives kubectl logs of the node itself, and what is wrong with a query for them`, async () => {
-      await writeFile(join(directory, 'agent.log'), 'from the node\n');
-      const { admin } = cluster.controlPlane;
-      const name = `logging-${release}`;
-      const made = await admin.create(nodes, { metadata: { name }, spec: {}, status: {} });
-      await admin.updateStatus(nodes, { ...made, status: statusOf('10.9.0.1') });
-      const logs = (rest: string) =>
-        run(kubectl, ['--kubeconfig', cluster.kubeconfig, 'get', '--raw', `/api/v1/nodes/${name}/proxy/logs/${rest}`]);
-      for (const rest of ['agent.log', '?query=agent', '?query=/agent.log'])
-        assert.deepEqual(await logs(rest), { code: 0, stdout: 'from the node\n', stderr: '' }, rest);
-      const { code, stderr } = await logs('?query=agent&boot=1');
-      assert.equal(code, 1);
-      assert.match(stderr, /boot: Invalid value: 1: must be less than 1/);
-    });
-  }
 
   it('reaches the kubelet of a node with the API server´s certificate', async () => {
     const { admin } = cluster.controlPlane;

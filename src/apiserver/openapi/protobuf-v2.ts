@@ -3,47 +3,49 @@
  * longer to read. Field numbers are those of gnostic's OpenAPIv2.proto. Free-form values (defaults, enums, extensions) travel as YAML
  * text, for which JSON will do.
  */
+import { WireWriter, wireTypes } from '../../base/protobuf/wire-writer.ts';
 import type { Json } from './schemas.ts';
 
 export function encodeOpenApiV2(document: Json): Buffer {
-  return documentMessage(document).finish();
+  const writer = new WireWriter();
+  documentMessage(document).write(writer);
+  return writer.finish();
 }
 
-/** Writes one message; a nested message is written into a buffer of its own and copied. */
+/** The fields of one message, to be written from the last to the first, as the writer wants it. */
 class Message {
-  readonly #parts: Buffer[] = [];
+  readonly #fields: ((writer: WireWriter) => void)[] = [];
 
   text(field: number, value: unknown): this {
-    if (typeof value === 'string' && value !== '') this.#bytes(field, Buffer.from(value));
-    return this;
+    return typeof value === 'string' && value !== '' ? this.#text(field, value) : this;
   }
 
   texts(field: number, values: unknown): this {
-    for (const value of (values as readonly string[] | undefined) ?? []) this.#bytes(field, Buffer.from(value));
+    for (const value of (values as readonly string[] | undefined) ?? []) this.#text(field, value);
     return this;
   }
 
   flag(field: number, value: unknown): this {
-    if (value === true) this.#parts.push(varint(field << 3), Buffer.of(1));
-    return this;
+    return value === true ? this.#add(field, wireTypes.varint, (writer) => writer.varint(1)) : this;
   }
 
   integer(field: number, value: unknown): this {
-    if (typeof value === 'number' && value !== 0) this.#parts.push(varint(field << 3), varint(value));
-    return this;
+    if (typeof value !== 'number' || value === 0) return this;
+    return this.#add(field, wireTypes.varint, (writer) => writer.integer(value));
   }
 
   double(field: number, value: unknown): this {
     if (typeof value !== 'number' || value === 0) return this;
-    const bytes = Buffer.alloc(8);
-    bytes.writeDoubleLE(value);
-    this.#parts.push(varint((field << 3) | 1), bytes);
-    return this;
+    return this.#add(field, wireTypes.fixed64, (writer) => writer.double(value));
   }
 
   message(field: number, message: Message | undefined): this {
-    if (message) this.#bytes(field, message.finish());
-    return this;
+    if (!message) return this;
+    return this.#add(field, wireTypes.bytes, (writer) => {
+      const before = writer.written;
+      message.write(writer);
+      writer.varint(writer.written - before);
+    });
   }
 
   messages<T>(field: number, values: readonly T[], encode: (value: T) => Message): this {
@@ -51,24 +53,21 @@ class Message {
     return this;
   }
 
-  finish(): Buffer {
-    return Buffer.concat(this.#parts);
+  write(writer: WireWriter): void {
+    for (let i = this.#fields.length - 1; i >= 0; i--) this.#fields[i]!(writer);
   }
 
-  #bytes(field: number, bytes: Buffer): void {
-    this.#parts.push(varint((field << 3) | 2), varint(bytes.length), bytes);
+  #text(field: number, value: string): this {
+    return this.#add(field, wireTypes.bytes, (writer) => writer.text(value));
   }
-}
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 0x7f) {
-    bytes.push((rest % 128) | 0x80);
-    rest = Math.floor(rest / 128);
+  #add(field: number, wireType: number, write: (writer: WireWriter) => void): this {
+    this.#fields.push((writer) => {
+      write(writer);
+      writer.varint(field * 8 + wireType);
+    });
+    return this;
   }
-  bytes.push(rest);
-  return Buffer.from(bytes);
 }
 
 /** `additionalProperties` of a Named... message: pairs of name and value. */

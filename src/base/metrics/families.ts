@@ -1,12 +1,17 @@
 /**
- * Counts of a component as Prometheus' text form has them. Counting costs an addition; the text is made when somebody asks. Names and
- * labels are upstream's, labels in the order of the alphabet.
+ * Counts of a component as Prometheus' text form has them: all that is served as such is written here, but for what a library counts and
+ * writes of the API server's own process. Counting costs an addition; the text is made when somebody asks. Names and labels are upstream's,
+ * labels in the order of the alphabet.
  */
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
+
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
-  readonly labels: Labels;
+  readonly labels?: Labels | undefined;
   readonly value: number;
+  /** Of the measurement, where it is older than the answer. */
+  readonly timestampMs?: number | undefined;
 }
 
 export interface HistogramSample {
@@ -61,10 +66,10 @@ export function histogramFamily(name: string, help: string, samples: Iterable<Hi
     if (counts.count === 0) continue;
     const cumulative = counts.cumulative();
     counts.limits.forEach((limit, slot) => {
-      text += line(`${name}_bucket`, { ...labels, le: shortest(limit) }, cumulative[slot]!);
+      text += line(`${name}_bucket`, { labels: { ...labels, le: shortest(limit) }, value: cumulative[slot]! });
     });
-    text += line(`${name}_bucket`, { ...labels, le: '+Inf' }, counts.count);
-    text += line(`${name}_sum`, labels, counts.sum) + line(`${name}_count`, labels, counts.count);
+    text += line(`${name}_bucket`, { labels: { ...labels, le: '+Inf' }, value: counts.count });
+    text += line(`${name}_sum`, { labels, value: counts.sum }) + line(`${name}_count`, { labels, value: counts.count });
   }
   return text;
 }
@@ -79,20 +84,25 @@ function shortest(value: number): string {
 
 function scalarFamily(name: string, type: string, help: string, samples: Iterable<Sample>): string {
   let text = head(name, type, help);
-  for (const { labels, value } of samples) text += line(name, labels, value);
+  for (const sample of samples) text += line(name, sample);
   return text;
 }
 
 function head(name: string, type: string, help: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  return `# HELP ${name} ${onOneLine(help)}\n# TYPE ${name} ${type}\n`;
 }
 
-function line(name: string, labels: Labels, value: number): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  const figure = value === Number.POSITIVE_INFINITY ? '+Inf' : value;
-  return pairs.length === 0 ? `${name} ${figure}\n` : `${name}{${pairs.join(',')}} ${figure}\n`;
+function line(name: string, { labels = {}, value, timestampMs }: Sample): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${onOneLine(text).replaceAll('"', '\\"')}"`);
+  const series = pairs.length === 0 ? name : `${name}{${pairs.join(',')}}`;
+  return `${series} ${figure(value)}${timestampMs === undefined ? '' : ` ${Math.round(timestampMs)}`}\n`;
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+function figure(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }

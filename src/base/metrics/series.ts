@@ -1,6 +1,10 @@
 /** Counts and times by their labels, for parts of the server that keep such of their own. Families are made of them when somebody asks. */
 import { HistogramCounts, type HistogramSample, type Labels, type Sample } from './families.ts';
 
+export interface LabelledSample extends Sample {
+  readonly labels: Labels;
+}
+
 export class Counts {
   readonly #samples = new Map<string, { readonly labels: Labels; value: number }>();
 
@@ -21,7 +25,7 @@ export class Counts {
     for (const [key, sample] of this.#samples) if (matches(sample.labels)) this.#samples.delete(key);
   }
 
-  samples(): Iterable<Sample> {
+  samples(): Iterable<LabelledSample> {
     return this.#samples.values();
   }
 }
@@ -55,7 +59,7 @@ export class Timings {
     return this.#series.values();
   }
 
-  counts(): readonly Sample[] {
+  counts(): readonly LabelledSample[] {
     return [...this.#series.values()].map(({ labels, counts }) => ({ labels, value: counts.count }));
   }
 }

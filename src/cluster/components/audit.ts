@@ -20,7 +20,7 @@ import { webhookSink } from '../../apiserver/audit/webhook-sink.ts';
 import { serverWebhook } from '../../apiserver/webhook-client/webhook-clients.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { kubeconfigOptions } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';

@@ -26,7 +26,7 @@ import type { IdentityStatistics } from '../../apiserver/metrics/identity-statis
 import { serverWebhook } from '../../apiserver/webhook-client/webhook-clients.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { decodeAsWritten, parseConfiguration, readConfigurationText } from './configuration-file.ts';
 import { kubeconfigOptions } from './connection.ts';
 import { contentHash, followFile } from './followed-file.ts';

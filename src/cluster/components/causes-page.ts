@@ -2,9 +2,9 @@
 
 import { hostPort } from '../../base/host-port.ts';
 import { type CauseLedger, causesPath } from '../../reconcile/causes.ts';
-import { type CausesAddress, causesAnnotation } from '../causes-address.ts';
+import { type CausesAddress, causesAnnotation } from '../causes-annotation.ts';
 import { nodeAddress } from '../machine.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import type { DelegatedAccess } from './delegated-access.ts';
 import type { GuardedPages, HealthServer } from './health-server.ts';
 

@@ -10,7 +10,7 @@ import { CommandError } from '../command-error.ts';
 import { thisMachine } from '../machine.ts';
 import { guard, processLog } from '../process-log.ts';
 import { versions } from '../versions.ts';
-import type { ComponentCommand } from './component.ts';
+import type { ComponentCommand } from './component-definition.ts';
 import { GivenFlags } from './given-flags.ts';
 
 const commands: Readonly<Record<string, () => Promise<ComponentCommand>>> = {

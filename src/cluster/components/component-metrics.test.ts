@@ -16,7 +16,7 @@ import { systemKeys } from '../../pki/keys.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { parseFlags } from '../../serving/flags.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../testing/index.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { withMetrics } from './component-metrics.ts';
 import { delegatedAccess } from './delegated-access.ts';
 import { GivenFlags } from './given-flags.ts';

@@ -13,7 +13,7 @@ import { createClient } from '../../client/typed-client.ts';
 import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
 import { versions } from '../versions.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 
 export interface ConnectionFlags {
   readonly kubeconfig: string | undefined;

@@ -11,7 +11,7 @@ import { createClient } from '../../client/typed-client.ts';
 import { type Authenticate, delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { type AccessDecision, type Authorize, delegatedAuthorization } from '../../serving/delegated-authorization.ts';
 import { versions } from '../versions.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { kubeconfigOptions } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { readOptionalPem } from './serving-certificate.ts';

@@ -5,7 +5,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import * as grpc from '@grpc/grpc-js';
 import { configMaps, secrets } from '../../api/gen/core-v1.ts';
 import { openServer, openServerWithDefault } from '../../apiserver/api-server.fixture.ts';
 import {
@@ -16,9 +15,9 @@ import {
   statusRequest,
   statusResponse,
 } from '../../apiserver/encryption/kms-messages.ts';
+import { GrpcError, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
-import type { Decoded, Draft, Message, MessageCodec, Table } from '../../base/wire-message.ts';
 import { bufferCodec, openLmdbStore } from '../../storage/lmdb/lmdb-store.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { openEncryption } from './encryption.ts';
@@ -110,52 +109,29 @@ async function startPlugin(socket: string) {
   const keys = new Map<string, Buffer>();
   const keyFor = (id: string) => keys.get(id) ?? keys.set(id, Buffer.alloc(32, id)).get(id)!;
   const iv = Buffer.alloc(16);
-  const server = new grpc.Server();
-  const method = <Q extends Table, R extends Table>(
-    name: string,
-    question: MessageCodec<Q>,
-    answer: MessageCodec<R>,
-  ): grpc.MethodDefinition<Message<Q>, Message<R>> => ({
-    path: `/v2.KeyManagementService/${name}`,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: (message) => question.encode(message as Draft<Q>),
-    requestDeserialize: question.decode,
-    responseSerialize: (message) => answer.encode(message as Draft<R>),
-    responseDeserialize: answer.decode,
+  const server = await grpcServer();
+  const path = (name: string) => `/v2.KeyManagementService/${name}`;
+  const checkSeal = () => {
+    if (state.down) throw new GrpcError(grpcCodes.unavailable, 'vault sealed');
+  };
+  server.unary({ path: path('Status'), request: statusRequest, response: statusResponse }, async () => {
+    checkSeal();
+    return { version: 'v2', healthz: 'ok', keyId: state.keyId };
   });
-  const answering =
-    <Q, R>(make: (request: Q) => R): grpc.handleUnaryCall<Q, R> =>
-    (call, callback) => {
-      if (state.down) callback({ code: grpc.status.UNAVAILABLE, details: 'vault sealed' });
-      else callback(null, make(call.request));
-    };
-  server.addService(
-    {
-      Status: method('Status', statusRequest, statusResponse),
-      Encrypt: method('Encrypt', encryptRequest, encryptResponse),
-      Decrypt: method('Decrypt', decryptRequest, decryptResponse),
-    },
-    {
-      Status: answering(() => ({ version: 'v2', healthz: 'ok', keyId: state.keyId })),
-      Encrypt: answering(({ plaintext }: Decoded<typeof encryptRequest>) => {
-        const cipher = createCipheriv('aes-256-cbc', keyFor(state.keyId), iv);
-        const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
-        return { ciphertext, keyId: state.keyId, annotations: { 'version.example.com': Buffer.from('1') } };
-      }),
-      Decrypt: answering(({ ciphertext, keyId }: Decoded<typeof decryptRequest>) => {
-        state.decrypted++;
-        const decipher = createDecipheriv('aes-256-cbc', keyFor(keyId), iv);
-        return { plaintext: Buffer.concat([decipher.update(ciphertext), decipher.final()]) };
-      }),
-    },
-  );
-  await new Promise<void>((resolve, reject) =>
-    server.bindAsync(`unix://${socket}`, grpc.ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    ),
-  );
-  return { state, close: () => server.forceShutdown() };
+  server.unary({ path: path('Encrypt'), request: encryptRequest, response: encryptResponse }, async ({ plaintext }) => {
+    checkSeal();
+    const cipher = createCipheriv('aes-256-cbc', keyFor(state.keyId), iv);
+    const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+    return { ciphertext, keyId: state.keyId, annotations: { 'version.example.com': Buffer.from('1') } };
+  });
+  server.unary({ path: path('Decrypt'), request: decryptRequest, response: decryptResponse }, async (request) => {
+    checkSeal();
+    state.decrypted++;
+    const decipher = createDecipheriv('aes-256-cbc', keyFor(request.keyId), iv);
+    return { plaintext: Buffer.concat([decipher.update(request.ciphertext), decipher.final()]) };
+  });
+  await server.listen(`unix://${socket}`);
+  return { state, close: () => server.close() };
 }
 
 test('keys of a service: asked once for many values, changed when it says so, done without for three minutes', async () => {

@@ -25,7 +25,7 @@ import {
 import type { HealthCheck } from '../../apiserver/health/health-checks.ts';
 import type { Store } from '../../storage/store.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { decodeConfiguration, parseConfiguration, readConfigurationText } from './configuration-file.ts';
 import { contentHash, followFile } from './followed-file.ts';
 

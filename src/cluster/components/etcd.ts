@@ -19,7 +19,7 @@ import {
   registryRoot,
 } from '../../storage/etcd/index.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { EtcdMetrics } from './etcd-metrics.ts';
 import { parseOverrides } from './etcd-overrides.ts';
 import type { GivenFlags } from './given-flags.ts';

@@ -2,6 +2,7 @@
  * The port of a component: its health pages, plain HTTP or HTTPS, open to everybody; over HTTPS also pages that only those get who may
  * read their path.
  */
+
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -13,6 +14,7 @@ import { quote } from '../../apimachinery/go-text.ts';
 import { forbidden, messageOf, type Status, unauthorized } from '../../apimachinery/status.ts';
 import { hostPort } from '../../base/host-port.ts';
 import type { Log } from '../../base/log.ts';
+import { metricsContentType } from '../../base/metrics/families.ts';
 import type { Authenticate } from '../../serving/delegated-authentication.ts';
 import type { Authorize } from '../../serving/delegated-authorization.ts';
 import { refusePlainHttp } from '../../serving/plain-http-refusal.ts';
@@ -39,8 +41,6 @@ export interface GuardedPages {
   /** By path: what is told, a text as metrics are, all else as JSON. */
   readonly pages: Readonly<Record<string, () => unknown>>;
 }
-
-export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export const alwaysOk = () => ({ healthy: true, text: 'ok' });
 

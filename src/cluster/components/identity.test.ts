@@ -19,7 +19,7 @@ import { parseFlags } from '../../serving/flags.ts';
 import { memoryStore } from '../../storage/memory/memory-store.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { startApiServer } from '../api-server.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { GivenFlags } from './given-flags.ts';
 import { identityFrom } from './identity.ts';
 

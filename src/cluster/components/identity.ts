@@ -6,7 +6,7 @@ import type { AnonymousAccess } from '../../apiserver/authentication/authenticat
 import { chainOf, isBuiltInMode } from '../../apiserver/authorization/authorization.ts';
 import { IdentityStatistics } from '../../apiserver/metrics/identity-statistics.ts';
 import type { ComposedApiServerOptions } from '../api-server.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { readConfigurationText } from './configuration-file.ts';
 import type { GivenFlags } from './given-flags.ts';
 

@@ -15,7 +15,7 @@ import { localPortChecks } from '../component-checks.ts';
 import type { PemPair } from '../kubelet-certificates.ts';
 import { nodeAddress } from '../machine.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import type { StoreEncryption } from './encryption.ts';
 import { refuseApiServerPlace, refuseApiServerPolicy } from './flag-checks.ts';
 import type { GivenFlags } from './given-flags.ts';

@@ -3,7 +3,7 @@ import { serviceAccounts } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists } from '../../apimachinery/status.ts';
 import { Closers } from '../../base/closers.ts';
 import type { Client } from '../../client/client.ts';
-import { runControllerManager, unknownControllers } from '../../controllers/controllers.ts';
+import { unknownControllers } from '../../controllers/controllers.ts';
 import {
   type ControllerManagerOptions,
   controllerManagerFlags,
@@ -16,15 +16,16 @@ import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
+import { type ControllerSurroundings, runControllers } from '../controller-manager.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { withMetrics } from './component-metrics.ts';
 import { type Connection, connect, connectionOf } from './connection.ts';
 import { delegatedAccess } from './delegated-access.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { alwaysOk, startHealthServer } from './health-server.ts';
 import { secureServer } from './kube-scheduler.ts';
-import { type GuardClient, whileLeading } from './leader.ts';
+import { whileLeading } from './leader.ts';
 import { followServingFiles, readOptionalPem, readPem } from './serving-certificate.ts';
 
 const name = 'kube-controller-manager';
@@ -32,7 +33,8 @@ const name = 'kube-controller-manager';
 export const kubeControllerManager: ComponentCommand = { name, flags: controllerManagerFlags, run };
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
-  const options = optionsFrom(given, environment);
+  const tuned = tunedControllers(given);
+  const surroundings = { ...surroundingsFrom(given, environment), nodeIpam: tuned.nodeIpam };
   const asAccounts = given.flag('use-service-account-credentials');
   const leader = {
     enabled: given.flag('leader-elect'),
@@ -67,9 +69,12 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const annotations = causesAnnotations(health, { host, port });
   await whileLeading(connection.client, { ...leader, annotations }, environment, (signal, guard) => {
     const context = componentContext({ client: guard(connection.client), clock, random, log, signal, causes, queues });
-    const contextFor = (account: string) =>
-      accountContext(account, context, { as: connection.options, guard, connections: accounts });
-    return runControllerManager(context, asAccounts ? { ...options, contextFor } : options);
+    const clientOf = (account: string) => {
+      const own = accountConnection(account, context, connection.options);
+      accounts.use(own);
+      return guard(own.client);
+    };
+    return runControllers(context, { ...surroundings, clientOf: asAccounts ? clientOf : undefined }, tuned);
   });
 }
 
@@ -83,12 +88,14 @@ export function tunedControllers(given: GivenFlags): ControllerManagerOptions {
   return controllerManagerOptions(given.parsed.values);
 }
 
-function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): ControllerManagerOptions {
+function surroundingsFrom(
+  given: GivenFlags,
+  environment: ComponentEnvironment,
+): Omit<ControllerSurroundings, 'nodeIpam' | 'clientOf'> {
   const { clock } = environment;
   const rootCA = readOptionalPem('--root-ca-file', given.text('root-ca-file'));
   const keyFile = given.optionalText('service-account-private-key-file');
   const signingKeyPem = keyFile && readPem('--service-account-private-key-file', keyFile);
-  const tokens = signingKeyPem && createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
   const certificateAuthority = authorityOf(given, 'cluster-signing', environment);
   const signers = {
     'kubernetes.io/kube-apiserver-client': authorityOf(given, 'cluster-signing-kube-apiserver-client', environment),
@@ -97,14 +104,14 @@ function optionsFrom(given: GivenFlags, environment: ComponentEnvironment): Cont
     'kubernetes.io/legacy-unknown': authorityOf(given, 'cluster-signing-legacy-unknown', environment),
   };
   return {
-    ...tunedControllers(given),
     rootCA,
     certificateAuthority,
     signers: Object.fromEntries(Object.entries(signers).filter(([, authority]) => authority !== undefined)) as Record<
       string,
       CertificateAuthority
     >,
-    ...(tokens ? { signLegacyToken: (claims) => tokens.sign(claims) } : {}),
+    legacyTokens: signingKeyPem ? createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem }) : undefined,
+    isOnlyApiServer: false,
   };
 }
 
@@ -123,20 +130,12 @@ const tokenSeconds = 3600;
 /** Asked for anew when so much of its life is over. */
 const renewAtShare = 0.8;
 
-interface AccountConnections {
-  /** Where and how the process itself connects. */
-  readonly as: Connection['options'];
-  readonly guard: GuardClient;
-  readonly connections: Closers;
-}
-
-/** A controller with the rights of its own ServiceAccount, which is made when missing, by tokens that are asked for as they run out. */
-function accountContext(
+/** As a controller's own ServiceAccount, which is made when missing, by tokens that are asked for as they run out. */
+function accountConnection(
   account: string,
-  shared: ComponentContext,
-  { as, guard, connections }: AccountConnections,
-): ComponentContext {
-  const { client, clock, random, log, signal, informers, causes, queues } = shared;
+  { client, clock }: ComponentContext,
+  as: Connection['options'],
+): Connection {
   let known: { readonly token: string; readonly goodUntilMs: number } | undefined;
   const token = async () => {
     if (known && clock.monotonic() < known.goodUntilMs) return known.token;
@@ -145,24 +144,13 @@ function accountContext(
     return answer;
   };
   const { server, tls, userAgent, statistics } = as;
-  const own = connectionOf({
+  return connectionOf({
     server,
     clock,
     userAgent,
     statistics,
     token,
     tls: { ...tls, cert: undefined, key: undefined },
-  });
-  connections.use(own);
-  return componentContext({
-    client: guard(own.client),
-    clock,
-    random,
-    log: log.child({ controller: account }),
-    signal,
-    informers,
-    causes,
-    queues,
   });
 }
 

@@ -8,6 +8,7 @@ import { cidrContains, parseCidr, parseIp } from '../../apimachinery/addresses.t
 import { errorsText, type FieldError, invalid, path } from '../../apimachinery/field-error.ts';
 import { formatTime, parseDuration } from '../../apimachinery/time.ts';
 import { sleep } from '../../base/clock.ts';
+import { metricsContentType } from '../../base/metrics/families.ts';
 import type { Client } from '../../client/client.ts';
 import { flags as proxyFlags } from '../../proxy/gen/flags.ts';
 import { nftKernel } from '../../proxy/nft-kernel.ts';
@@ -17,12 +18,12 @@ import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
 import { nodeNameOf } from '../machine.ts';
 import { findProgram } from '../requirements.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { componentMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';
 import type { GivenFlags } from './given-flags.ts';
-import { alwaysOk, metricsContentType, splitHostPort, startHealthServer } from './health-server.ts';
+import { alwaysOk, splitHostPort, startHealthServer } from './health-server.ts';
 
 export const kubeProxy: ComponentCommand = { name: 'kube-proxy', flags: proxyFlags, run };
 

@@ -6,7 +6,7 @@ import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { flags } from '../../scheduler/gen/flags.ts';
 import { runScheduler, type SchedulerOptions } from '../../scheduler/scheduler.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { withMetrics } from './component-metrics.ts';
 import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
 import { connect } from './connection.ts';

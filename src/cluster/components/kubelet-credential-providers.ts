@@ -14,7 +14,7 @@ import {
 import type { KubeletOptions } from '../../kubelet/kubelet.ts';
 import type { KubeletSettings } from '../../kubelet/options.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { decodeAsWritten, readConfigurationFile } from './configuration-file.ts';
 
 const flag = '--image-credential-provider-config';

@@ -13,7 +13,7 @@ import type { CertificateRotation } from '../../kubelet/certificates/certificate
 import type { KubeletSettings } from '../../kubelet/options.ts';
 import { systemKeys } from '../../pki/keys.ts';
 import { clientRotation } from '../kubelet-certificates.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { type Connection, connect, connectionOf, kubeconfigOptions } from './connection.ts';
 
 const bootstrapRetryMs = 5_000;

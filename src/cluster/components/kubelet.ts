@@ -21,7 +21,7 @@ import { CommandError } from '../command-error.ts';
 import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.ts';
 import { nodeNameOf } from '../machine.ts';
 import { versions } from '../versions.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component.ts';
+import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { kubeletConfiguration } from './kubelet-configuration.ts';
 import { credentialProviders } from './kubelet-credential-providers.ts';

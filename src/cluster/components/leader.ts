@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Client } from '../../client/client.ts';
 import { leaderElection } from '../../reconcile/leader-election.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 
 export interface LeaderSettings {
   readonly enabled: boolean;

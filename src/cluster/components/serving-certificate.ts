@@ -9,7 +9,7 @@ import { systemKeys } from '../../pki/keys.ts';
 import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
 import type { PemPair } from '../kubelet-certificates.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 
 export interface ServingCertificateFlags {
   readonly certFile: string;

@@ -3,7 +3,7 @@ import { FlagError } from '../../serving/flags.ts';
 import { NamedCertificates, type NamedPair, type TlsParameters, tlsParameters } from '../../serving/tls-parameters.ts';
 import { followRenewals } from '../certificate-renewal.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { lookEveryMs, readPem } from './serving-certificate.ts';
 

@@ -20,7 +20,7 @@ import { unverifiedClaims } from '../../pki/token-signer.ts';
 import { parseFlags } from '../../serving/flags.ts';
 import { memoryStore } from '../../storage/memory/memory-store.ts';
 import { startApiServer } from '../api-server.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import { GivenFlags } from './given-flags.ts';
 import { tokenSigningFrom } from './token-signing.ts';
 

@@ -9,7 +9,7 @@ import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { extendedExpirationSeconds, warnOnlyExpirationSeconds } from '../../pki/service-account-token.ts';
 import { createTokenSigner, legacyIssuer, type TokenSigner } from '../../pki/token-signer.ts';
 import { FlagError } from '../../serving/flags.ts';
-import type { ComponentEnvironment } from './component.ts';
+import type { ComponentEnvironment } from './component-definition.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { readPem } from './serving-certificate.ts';
 

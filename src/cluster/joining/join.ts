@@ -20,6 +20,7 @@ import { ComponentSupervisor } from '../component-supervisor.ts';
 import { connectionOf, kubeconfigOptions } from '../components/connection.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../data-directory.ts';
 import { nodeAddress } from '../machine.ts';
+import { checkContainersAllowed } from '../node/container-rights.ts';
 import { checkNetworkFree } from '../node/network-claim.ts';
 import { joinedKeys, type NodeConfig, nodeConfigFile, readNodeConfig } from '../node/node-config.ts';
 import { nodeReady } from '../node/node-readiness.ts';
@@ -103,8 +104,9 @@ class JoinedNode implements StartedCluster {
           'a node that runs containers needs root.',
           'Run it as root, or use --runtime simulated.',
         );
-      await checkNetworkFree(directory.root);
       const ownRuntime = config.containerRuntimeEndpoint !== undefined;
+      if (!ownRuntime) checkContainersAllowed(machine);
+      await checkNetworkFree(directory.root);
       await installMissing(this.#surroundings, { ownRuntime, mayInstall: this.#options.install !== false, signal });
     }
     const log = processLog({ file: join(directory.run, `${keeperProcess}.log`) });

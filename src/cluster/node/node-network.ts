@@ -19,7 +19,7 @@ import {
   masquerade,
   writePodNetwork,
 } from './pod-network.ts';
-import { podRules } from './pod-rules.ts';
+import { podNetworkRules } from './pod-network-rules.ts';
 import { rightsGiven } from './rights-given.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
@@ -55,7 +55,7 @@ export async function runNodeNetwork(options: NodeProcessOptions, context: Compo
   }
   noteAbsentTables(nftProgram(machine), absentTablesFile(directory));
   const informer = informers.of(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
-  const rules = podRules({
+  const rules = podNetworkRules({
     async write(podCidrs) {
       enableForwarding(podCidrs);
       acceptForwarded(findProgram(machine, 'iptables'), podCidrs);

@@ -9,7 +9,7 @@ import { type Node, nodes } from '../../api/gen/core-v1.ts';
 import { isIp } from '../../apimachinery/addresses.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import { lookMs } from './pod-rules.ts';
+import { lookMs } from './pod-network-rules.ts';
 
 /** In `/etc/iproute2/rt_protos` nothing of this number is known. */
 const protocol = '167';

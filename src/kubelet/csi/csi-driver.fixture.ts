@@ -2,9 +2,11 @@
  * A CSI driver of the tests, on a real socket: it keeps what it is asked, makes a folder where it shall publish a volume and takes it
  * away again. A test scripts single calls: to fail, to hang, or to answer something else.
  */
+
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { GrpcError, type GrpcServer } from '../../base/grpc/index.ts';
 import type { RequestOf, ResponseOf } from '../grpc/codec.ts';
-import { GrpcFailure, type GrpcHandlers, type GrpcServer } from '../grpc/grpc-server.ts';
+import { type GrpcHandlers, handleTable } from '../grpc/table-handlers.ts';
 import {
   type NodeMethods,
   type NodeServiceCapabilityRPCType,
@@ -36,7 +38,7 @@ export class ScriptedCsiDriver {
   }
 
   fail(method: Method, code: number, message: string): void {
-    this.#scripts.set(method, () => Promise.reject(new GrpcFailure(code, message)));
+    this.#scripts.set(method, () => Promise.reject(new GrpcError(code, message)));
   }
 
   /** Methods that it was asked for since the last time, capabilities aside. */
@@ -76,6 +78,6 @@ export class ScriptedCsiDriver {
         return [method, handle];
       }),
     );
-    server.serve(nodeService, handlers as GrpcHandlers<NodeMethods>);
+    handleTable(server, nodeService, handlers as GrpcHandlers<NodeMethods>);
   };
 }

@@ -2,9 +2,11 @@
  * One CSI driver of this node, as the kubelet calls it. Each call is limited to two minutes and counted; it rejects with a `GrpcError`
  * in the driver's words. What the driver can do is asked each time, for a driver may be replaced without registering anew.
  */
+
 import type { Clock } from '../../base/clock.ts';
+import { type GrpcConnection, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { grpcMethod, type Outgoing, type RequestOf, type ResponseOf } from '../grpc/codec.ts';
-import { GrpcConnection, GrpcError, grpcCodes } from '../grpc/grpc-connection.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
 import type { CsiCallObserver } from './csi-metrics.ts';
 import type { CsiVolume } from './csi-volume.ts';
 import {
@@ -41,11 +43,7 @@ export class CsiDriver {
     request: Outgoing<RequestOf<NodeMethods, M>>,
   ): Promise<ResponseOf<NodeMethods, M>> {
     const { clock, endpoint, observe } = this.#options;
-    this.#connection ??= GrpcConnection.open({
-      clock,
-      endpoint: `unix://${endpoint}`,
-      requestTimeoutMs: callTimeoutMs,
-    });
+    this.#connection ??= connectSocket({ clock, path: endpoint, requestTimeoutMs: callTimeoutMs });
     const { path } = grpcMethod(nodeService, method);
     const startedMs = clock.monotonic();
     const done = (code: number) => observe(this.name, path, code, (clock.monotonic() - startedMs) / 1000);

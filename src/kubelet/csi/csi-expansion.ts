@@ -2,15 +2,16 @@
  * Lets a driver grow a volume on the node once its PersistentVolume is larger than what its claim has, and has the claim say so. What
  * the driver says cannot be done is marked in the claim, for its controller to see; a Pod that has its volume keeps it in any case.
  */
+
 import { amountOf } from '../../api/core/v1/pod-resources.ts';
 import { type PersistentVolumeClaim, type Pod, persistentVolumeClaims } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
+import { GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
-import { GrpcError, grpcCodes } from '../grpc/grpc-connection.ts';
 import { isFinal, volumeCapability } from './csi-driver.ts';
 import { credentials } from './csi-inputs.ts';
 import type { CsiVolume } from './csi-volume.ts';

@@ -2,10 +2,12 @@
  * All that a kubelet has to do with the Container Storage Interface, joined: its drivers, what the cluster is told of them, and the
  * volumes that Pods have from them.
  */
+
 import { type Node, nodes, type Pod } from '../../api/gen/core-v1.ts';
 import { type CSIDriver, csiDrivers } from '../../api/gen/storage-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
+import type { HistogramSample } from '../../base/metrics/families.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
@@ -15,7 +17,7 @@ import { CsiAttachments } from './csi-attachments.ts';
 import { CsiDrivers } from './csi-drivers.ts';
 import { CsiExpansion } from './csi-expansion.ts';
 import type { CsiFolders } from './csi-folders.ts';
-import { type CsiCallFigures, CsiCallMetrics } from './csi-metrics.ts';
+import { CsiCallMetrics } from './csi-metrics.ts';
 import { CsiNodeInfo } from './csi-node-info.ts';
 import { CsiStats, type CsiVolumeStats } from './csi-stats.ts';
 import type { CsiVolume } from './csi-volume.ts';
@@ -86,8 +88,8 @@ export class NodeCsi {
     return this.#volumes.inUse(before);
   }
 
-  callFigures(): readonly CsiCallFigures[] {
-    return this.#metrics.figures();
+  calls(): readonly HistogramSample[] {
+    return this.#metrics.calls();
   }
 
   /** Before any Pod is looked at. */

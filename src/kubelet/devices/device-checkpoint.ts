@@ -5,9 +5,10 @@
  *     {"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"a.b/c","DeviceIDs":{"-1":["d"]},"AllocResp":"..."}],
  *       "RegisteredDevices":{"a.b/c":["d"]}},"Checksum":3660592824}
  */
-import { decodeMessage, encodeMessage } from '../grpc/codec.ts';
 import { wire } from './gen/device-plugin-v1beta1.ts';
 import type { HeldEntry } from './held-devices.ts';
+
+const allocateResponse = wire.codec('ContainerAllocateResponse');
 
 export interface DeviceCheckpoint {
   readonly held: readonly HeldEntry[];
@@ -35,7 +36,7 @@ export function formatDeviceCheckpoint({ held, registered }: DeviceCheckpoint): 
     ContainerName: container,
     ResourceName: resource,
     DeviceIDs: Object.fromEntries(byNode),
-    AllocResp: encodeMessage(wire, 'ContainerAllocateResponse', response).toString('base64'),
+    AllocResp: allocateResponse.encode(response).toString('base64'),
   }));
   const data: Data = {
     PodDeviceEntries: entries.length > 0 ? entries : null,
@@ -54,7 +55,7 @@ export function parseDeviceCheckpoint(text: string): DeviceCheckpoint {
       container: entry.ContainerName,
       resource: entry.ResourceName,
       byNode: new Map(Object.entries(entry.DeviceIDs ?? {}).map(([node, ids]) => [Number(node), ids ?? []])),
-      response: decodeMessage(wire, 'ContainerAllocateResponse', Buffer.from(entry.AllocResp ?? '', 'base64')),
+      response: allocateResponse.decode(Buffer.from(entry.AllocResp ?? '', 'base64')),
     })),
     registered: new Map(Object.entries(data.RegisteredDevices ?? {}).map(([name, ids]) => [name, ids ?? []])),
   };

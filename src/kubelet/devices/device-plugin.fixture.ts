@@ -5,10 +5,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
+import { type GrpcServer, grpcServer } from '../../base/grpc/index.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection } from '../grpc/grpc-connection.ts';
-import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
+import { handleTable } from '../grpc/table-handlers.ts';
 import {
   type ContainerAllocateResponse,
   type Device,
@@ -67,7 +68,7 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
   let listening: Promise<void> | undefined;
   const start = async () => {
     await eventually(() => existsSync(kubelet));
-    await server.listen(join(folder, endpoint));
+    await server.listen(`unix://${join(folder, endpoint)}`);
   };
   const listen = () => {
     listening ??= start();
@@ -83,9 +84,9 @@ export async function scriptedPlugin(script: ScriptedPluginOptions): Promise<Scr
     },
     async register(resourceName, { version = 'v1beta1', endpoint: other = endpoint } = {}) {
       await listen();
-      const connection = await GrpcConnection.open({
+      const connection = await connectSocket({
         clock: systemClock,
-        endpoint: `unix://${kubelet}`,
+        path: kubelet,
         requestTimeoutMs: 0,
       });
       const request = { version, endpoint: other, resourceName, options };
@@ -101,7 +102,7 @@ function serve(
   calls: string[],
   lists: (signal: AbortSignal) => AsyncIterable<{ readonly devices: readonly Device[] }>,
 ): void {
-  server.serve(devicePluginService, {
+  handleTable(server, devicePluginService, {
     GetDevicePluginOptions: async () => options,
     ListAndWatch: (_, signal) => lists(signal),
     async GetPreferredAllocation({ containerRequests: [request] }) {

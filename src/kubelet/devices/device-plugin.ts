@@ -1,7 +1,8 @@
 /** One plugin that has devices of one resource: its calls over its own socket. All reject once it is closed. */
 import { type Clock, sleep } from '../../base/clock.ts';
+import { type GrpcConnection, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection, GrpcError, grpcCodes } from '../grpc/grpc-connection.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
 import {
   type ContainerAllocateResponse,
   type Device,
@@ -51,7 +52,7 @@ export async function connectDevicePlugin(address: DevicePluginAddress): Promise
   const closing = new AbortController();
   const signal = AbortSignal.any([address.signal, closing.signal]);
   // Upstream waits for a plugin as long as that takes; an end of the plugin ends the call.
-  const connection = await GrpcConnection.open({ clock, endpoint: `unix://${path}`, requestTimeoutMs: 0 });
+  const connection = await connectSocket({ clock, path, requestTimeoutMs: 0 });
   const close = () => {
     closing.abort(new Error('the plugin was stopped'));
     connection.close();

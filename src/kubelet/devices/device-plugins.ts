@@ -8,8 +8,9 @@ import { isExtendedResource } from '../../api/core/v1/resource-validation.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
+import { grpcServer } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
-import { grpcServer } from '../grpc/grpc-server.ts';
+import { handleTable } from '../grpc/table-handlers.ts';
 import type { SocketFolder } from '../host/host.ts';
 import type { PluginHandler, RegisteredPlugin } from '../plugins/plugin-handler.ts';
 import { connectDevicePlugin, type DevicePlugin } from './device-plugin.ts';
@@ -41,8 +42,8 @@ export class DevicePlugins implements PluginHandler {
     const { folder, signal } = this.#options;
     await folder.clear();
     const server = await grpcServer();
-    server.serve(registrationService, { Register: (request) => this.#accept(request) });
-    await server.listen(join(folder.path, socketName));
+    handleTable(server, registrationService, { Register: (request) => this.#accept(request) });
+    await server.listen(`unix://${join(folder.path, socketName)}`);
     const end = () => {
       server.close();
       for (const plugin of this.#plugins.values()) plugin.close();

@@ -11,7 +11,7 @@ import { needs } from '../../testing/needs.ts';
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { defaultConfiguration, type KubeletConfiguration } from '../configuration.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection } from '../grpc/grpc-connection.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
 import { linuxHost } from '../host/linux-host.ts';
 import { getNode, getPod, kubeletHarness, testPod } from '../kubelet.fixture.ts';
 import { type Kubelet, startKubelet } from '../kubelet.ts';
@@ -133,8 +133,8 @@ describe('devices on containerd', needs('containers'), () => {
         `Pod was rejected: Node didn't have enough resource: ${fast}, requested: 2, used: 1, capacity: 2`,
       ],
     );
-    const endpoint = `unix://${join(configuration.rootDirectory, 'pod-resources', 'kubelet.sock')}`;
-    const connection = await GrpcConnection.open({ clock, endpoint, requestTimeoutMs: 5000 });
+    const socket = join(configuration.rootDirectory, 'pod-resources', 'kubelet.sock');
+    const connection = await connectSocket({ clock, path: socket, requestTimeoutMs: 5000 });
     const { podResources } = await connection.unary(grpcMethod(podResourcesListerService, 'List'), {});
     connection.close();
     assert.deepEqual(

@@ -2,11 +2,12 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
-import type { ServiceError } from '@grpc/grpc-js';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
+import { dialReasons } from '../../base/dial-reasons.ts';
+import { connectGrpc, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { hostPort } from '../../base/host-port.ts';
-import { grpcErrorText } from '../grpc/grpc-error.ts';
+import { messageCodec } from '../../base/protobuf/message-codec.ts';
 import type { HttpTarget, NetworkProber, ProbeOutcome } from './host.ts';
 
 const maxBodyBytes = 10 * 1024;
@@ -82,7 +83,7 @@ export class LinuxProber implements NetworkProber {
     const limit = this.#limit(timeoutMs, signal);
     const within = formatDuration(timeoutMs);
     try {
-      const status = await grpcHealth(hostPort({ host, port }), service, limit.signal);
+      const status = await grpcHealth(this.#clock, hostPort({ host, port }), service, limit.signal);
       if (status === 1) return { result: 'success', output: 'service healthy' };
       return { result: 'failure', output: `service unhealthy (responded with "${servingStatuses[status] ?? status}")` };
     } catch (error) {
@@ -105,12 +106,7 @@ export class LinuxProber implements NetworkProber {
 
 const portOf = (url: URL) => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 
-const dialReasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connect: connection refused',
-  EHOSTUNREACH: 'connect: no route to host',
-  ENETUNREACH: 'connect: network is unreachable',
-  ETIMEDOUT: 'i/o timeout',
-};
+const reasons: Readonly<Record<string, string>> = { ...dialReasons, ETIMEDOUT: 'i/o timeout' };
 
 function dialError(error: unknown, host: string, port: number): string {
   const { code = '', message = String(error) } = error as { code?: string; message?: string };
@@ -118,7 +114,7 @@ function dialError(error: unknown, host: string, port: number): string {
     return message === 'socket hang up'
       ? 'EOF'
       : `read tcp ${hostPort({ host, port })}: read: connection reset by peer`;
-  const reason = dialReasons[code];
+  const reason = reasons[code];
   return reason ? `dial tcp ${hostPort({ host, port })}: ${reason}` : message;
 }
 
@@ -168,38 +164,30 @@ function grpcProblem(error: unknown, target: string, within: string): string {
   if (error instanceof NotConnected) {
     return `timeout: failed to connect service ${JSON.stringify(target)} within ${within}: context deadline exceeded`;
   }
-  const failure = error as ServiceError;
-  // Unimplemented; and Cancelled, which is how our own limit ends a call.
-  if (failure.code === 12) {
-    return `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${failure.details}`;
+  // What is no answer of gRPC is our own limit.
+  if (!(error instanceof GrpcError) || error.code === grpcCodes.cancelled) {
+    return `timeout: health rpc did not complete within ${within}`;
   }
-  if (failure.code === 1) return `timeout: health rpc did not complete within ${within}`;
-  return `error: health rpc probe failed: ${grpcErrorText(failure, target)}`;
+  if (error.code === grpcCodes.unimplemented) {
+    return `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.details}`;
+  }
+  return `error: health rpc probe failed: ${error.message}`;
 }
 
-/** `grpc.health.v1.Health/Check`: the request's only field is the service, the answer's the status. */
-async function grpcHealth(target: string, service: string, signal: AbortSignal): Promise<number> {
-  const grpc = await import('@grpc/grpc-js');
-  const client = new grpc.Client(target, grpc.credentials.createInsecure());
+const checkHealth = {
+  path: '/grpc.health.v1.Health/Check',
+  request: messageCodec({ service: [1, 'string'] } as const),
+  response: messageCodec({ status: [1, 'int'] } as const),
+};
+
+async function grpcHealth(clock: Clock, target: string, service: string, signal: AbortSignal): Promise<number> {
+  const connection = await connectGrpc({ clock, target });
   try {
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = () => reject(new NotConnected());
-      if (signal.aborted) return giveUp();
-      signal.addEventListener('abort', giveUp, { once: true });
-      client.waitForReady(Number.POSITIVE_INFINITY, (error) => (error ? giveUp() : resolve()));
+    await connection.ready(signal).catch(() => {
+      throw new NotConnected();
     });
-    return await new Promise<number>((resolve, reject) => {
-      const encode = (name: string) =>
-        name === ''
-          ? Buffer.alloc(0)
-          : Buffer.concat([Buffer.from([0x0a, Buffer.byteLength(name)]), Buffer.from(name)]);
-      const decode = (bytes: Buffer) => (bytes[0] === 0x08 ? (bytes[1] ?? 0) : 0);
-      const call = client.makeUnaryRequest('/grpc.health.v1.Health/Check', encode, decode, service, (error, status) =>
-        error ? reject(error) : resolve(status ?? 0),
-      );
-      signal.addEventListener('abort', () => call.cancel(), { once: true });
-    });
+    return (await connection.unary(checkHealth, { service }, { signal })).status;
   } finally {
-    client.close();
+    connection.close();
   }
 }

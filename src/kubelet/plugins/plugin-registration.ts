@@ -7,7 +7,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection } from '../grpc/grpc-connection.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
 import { registrationService } from './gen/plugin-registration-v1.ts';
 import type { PluginHandler, PluginType, RegisteredPlugin } from './plugin-handler.ts';
 import type { PluginSockets } from './plugin-sockets.ts';
@@ -122,9 +122,9 @@ export class PluginRegistration {
 
   async #register(path: string, identity: string, entry: Entry): Promise<void> {
     const { clock, handlers, log, signal } = this.#options;
-    const connection = await GrpcConnection.open({
+    const connection = await connectSocket({
       clock,
-      endpoint: `unix://${path}`,
+      path,
       requestTimeoutMs: dialTimeoutMs,
     });
     const tell = (error: string) =>

@@ -1,5 +1,6 @@
 /** A plugin of a node, as its test wants it: it shows itself on a socket and keeps what it is told. */
-import { type GrpcServer, grpcServer } from '../grpc/grpc-server.ts';
+import { type GrpcServer, grpcServer } from '../../base/grpc/index.ts';
+import { handleTable } from '../grpc/table-handlers.ts';
 import { type PluginInfo, type RegistrationStatus, registrationService } from './gen/plugin-registration-v1.ts';
 
 export interface PresentedPlugin {
@@ -17,7 +18,7 @@ export async function presentPlugin(
   const told: RegistrationStatus[] = [];
   const waiting: ((status: RegistrationStatus) => void)[] = [];
   const server = await grpcServer();
-  server.serve(registrationService, {
+  handleTable(server, registrationService, {
     GetInfo: async () => ({ supportedVersions: ['1.0.0'], ...info }),
     NotifyRegistrationStatus: async (status) => {
       const next = waiting.shift();
@@ -27,7 +28,7 @@ export async function presentPlugin(
     },
   });
   serve(server);
-  await server.listen(path);
+  await server.listen(`unix://${path}`);
   return {
     verdict: () => {
       const first = told.shift();

@@ -12,7 +12,7 @@ import { device } from '../devices/device-plugin.fixture.ts';
 import type { DevicePlugin } from '../devices/device-plugin.ts';
 import { NodeDevices } from '../devices/node-devices.ts';
 import { grpcMethod } from '../grpc/codec.ts';
-import { GrpcConnection } from '../grpc/grpc-connection.ts';
+import { connectSocket } from '../grpc/socket-connection.ts';
 import { socketFolder } from '../host/socket-folder.ts';
 import { testPod } from '../kubelet.fixture.ts';
 import { NodeResources } from '../resource-managers/node-resources.ts';
@@ -89,8 +89,7 @@ async function setUp(test: TestContext) {
     activePods: () => [worker],
     pod: (namespace, name) => (namespace === 'default' && name === 'worker' ? worker : undefined),
   });
-  const endpoint = `unix://${join(path, 'kubelet.sock')}`;
-  const connection = await GrpcConnection.open({ clock, endpoint, requestTimeoutMs: 0 });
+  const connection = await connectSocket({ clock, path: join(path, 'kubelet.sock'), requestTimeoutMs: 0 });
   test.after(() => {
     connection.close();
     stop.abort();

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import { GrpcError, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
 import { TokenBucket } from '../../reconcile/token-bucket.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
 import type { Outgoing } from '../grpc/codec.ts';
-import { grpcCodes } from '../grpc/grpc-connection.ts';
-import { GrpcFailure, grpcServer } from '../grpc/grpc-server.ts';
+import { handleTable } from '../grpc/table-handlers.ts';
 import type { SocketFolder } from '../host/host.ts';
 import type { MemoryBlock } from '../resource-managers/memory-allocator.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
@@ -42,12 +42,12 @@ export async function servePodResources(options: PodResourcesOptions): Promise<v
   const { activePods, clock, devices, folder, pod, resources, signal } = options;
   const bucket = new TokenBucket(clock, limit);
   const limited = async <T>(answer: () => T): Promise<T> => {
-    if (!bucket.tryTake()) throw new GrpcFailure(grpcCodes.resourceExhausted, 'rejected by rate limit');
+    if (!bucket.tryTake()) throw new GrpcError(grpcCodes.resourceExhausted, 'rejected by rate limit');
     return answer();
   };
   await folder.clear();
   const server = await grpcServer();
-  server.serve(podResourcesListerService, {
+  handleTable(server, podResourcesListerService, {
     List: () => limited(() => ({ podResources: activePods().map((one) => podResources(one, options)) })),
     GetAllocatableResources: () =>
       limited(() => ({
@@ -71,10 +71,10 @@ export async function servePodResources(options: PodResourcesOptions): Promise<v
       }),
   });
   const older: typeof podResourcesListerService = { ...podResourcesListerService, name: olderName };
-  server.serve(older, {
+  handleTable(server, older, {
     List: () => limited(() => ({ podResources: activePods().map((one) => devicesAlone(one, options)) })),
   });
-  await server.listen(join(folder.path, socketName));
+  await server.listen(`unix://${join(folder.path, socketName)}`);
   if (signal.aborted) server.close();
   else signal.addEventListener('abort', () => server.close(), { once: true });
 }

@@ -38,17 +38,19 @@ export interface PodStatusInput {
 }
 
 export function podStatus(input: PodStatusInput): PodStatus {
-  const { pod, observed, knowledge, cause } = input;
+  const { pod, observed, knowledge, isTerminal } = input;
+  // Why it was ended is told together with the final phase.
+  const cause = isTerminal ? input.cause : undefined;
   const containers = settle(containerStatuses({ pod, observed, knowledge }), input);
   const all = [...containers.init, ...containers.regular];
   const before = pod.status;
   const wasTerminal = before?.phase === 'Succeeded' || before?.phase === 'Failed';
   const ended = podPhase(pod, all, input);
   // What is over without ever having begun has failed.
-  const computed = input.isTerminal && (cause?.fails || ended === 'Pending') ? 'Failed' : ended;
+  const computed = isTerminal && (cause?.fails || ended === 'Pending') ? 'Failed' : ended;
   // Whoever sees a final phase may take the Pod's place: it is not shown while anything of it still runs.
   const isEarly =
-    !input.isTerminal && runningContainers(observed).length > 0 && (computed === 'Succeeded' || computed === 'Failed');
+    !isTerminal && runningContainers(observed).length > 0 && (computed === 'Succeeded' || computed === 'Failed');
   const phase = wasTerminal ? before.phase! : isEarly ? (before?.phase ?? 'Pending') : computed;
   const ips = addresses(input);
   const reason = cause?.reason ?? before?.reason;
@@ -128,7 +130,7 @@ function hasInitialised(pod: Pod, statuses: ContainerStatuses): boolean {
 type ConditionDraft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 function conditions(input: PodStatusInput, containers: ContainerStatuses, phase: PodPhase): readonly PodCondition[] {
-  const { pod, nowMs, cause, resizing = [] } = input;
+  const { pod, nowMs, isTerminal, cause, resizing = [] } = input;
   const drafts: ConditionDraft[] = [
     readyToStartContainers(input),
     initializedCondition(pod, containers, phase),
@@ -138,7 +140,7 @@ function conditions(input: PodStatusInput, containers: ContainerStatuses, phase:
   ];
   const restarting = restartCondition(pod, input.observed, phase);
   if (restarting) drafts.push(restarting);
-  if (cause?.condition) drafts.push({ status: 'True', ...cause.condition });
+  if (isTerminal && cause?.condition) drafts.push({ status: 'True', ...cause.condition });
   let list: readonly PodCondition[] = (pod.status?.conditions ?? []).filter(
     ({ type }) => !resizeConditionTypes.has(type) || resizing.some((condition) => condition.type === type),
   );

@@ -2,6 +2,7 @@
  * What every `ContainerRuntime` must do, as one suite run on each of them. Images named `contract/shell:1` must be there or pullable;
  * commands used are those that the simulated runtime understands too.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -14,6 +15,7 @@ import {
   runtimeLabels,
   type SandboxConfig,
 } from './runtime.ts';
+import { ordinarySecurity } from './security.fixture.ts';
 
 export interface RuntimeUnderTest {
   readonly runtime: ContainerRuntime;
@@ -261,17 +263,7 @@ function containerConfig(test: RuntimeUnderTest, pod: string, command: readonly 
     stdinOnce: false,
     tty: false,
     resources: { cpuShares: 2 },
-    security: {
-      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-      privileged: false,
-      readonlyRootfs: false,
-      noNewPrivileges: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      supplementalGroups: [],
-      maskedPaths: [],
-      readonlyPaths: [],
-    },
+    security: ordinarySecurity,
   };
 }
 

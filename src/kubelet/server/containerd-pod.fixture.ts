@@ -1,4 +1,5 @@
 /** A Pod in a real containerd, started without a kubelet: for tests of what happens to it afterwards. */
+
 import { join } from 'node:path';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Draft } from '../../apimachinery/meta.ts';
@@ -8,6 +9,7 @@ import { startContainerd, type TestContainerd } from '../../testing/containerd.t
 import { busyboxImageArchive } from '../../testing/oci-image.ts';
 import { connectRuntime } from '../runtime/cri/cri-runtime.ts';
 import { type ContainerConfig, type ContainerRuntime, runtimeLabels, type SandboxConfig } from '../runtime/runtime.ts';
+import { ordinarySecurity } from '../runtime/security.fixture.ts';
 import { runningPod } from './node.fixture.ts';
 
 const testImage = 'server.test/shell:1';
@@ -93,16 +95,6 @@ function containerConfig(pod: string, { name, command, tty = false, stdin = fals
     stdinOnce: false,
     tty,
     resources: { cpuShares: 2 },
-    security: {
-      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
-      privileged: false,
-      readonlyRootfs: false,
-      noNewPrivileges: false,
-      addCapabilities: [],
-      dropCapabilities: [],
-      supplementalGroups: [],
-      maskedPaths: [],
-      readonlyPaths: [],
-    },
+    security: ordinarySecurity,
   };
 }

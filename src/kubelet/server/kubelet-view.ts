@@ -5,9 +5,9 @@
 import { join } from 'node:path';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { HistogramSample } from '../../base/metrics/families.ts';
 import type { CauseList } from '../../reconcile/causes.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
-import type { CsiCallFigures } from '../csi/csi-metrics.ts';
 import type { CsiVolumeStats } from '../csi/csi-stats.ts';
 import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
 import type { Kubelet } from '../kubelet.ts';
@@ -34,7 +34,7 @@ export interface KubeletView {
   pressure?(): Promise<PressureStalls | undefined>;
   podPressure?(namespace: string, name: string): Promise<PressureStalls | undefined>;
   /** How long calls of CSI drivers took. */
-  csiCalls?(): readonly CsiCallFigures[];
+  csiCalls?(): readonly HistogramSample[];
   /** How full a Pod's volumes are whose drivers tell; by name in the Pod. */
   volumeStats?(namespace: string, name: string): readonly PodVolumeStats[];
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
@@ -104,7 +104,7 @@ export function viewOf(
       const pod = kubelet.pod(namespace, name);
       return pod && kubelet.host.cgroups.pressure(pod);
     },
-    csiCalls: () => kubelet.csi?.callFigures() ?? [],
+    csiCalls: () => kubelet.csi?.calls() ?? [],
     volumeStats(namespace, name) {
       const pod = kubelet.pod(namespace, name);
       if (!pod || !kubelet.csi) return [];

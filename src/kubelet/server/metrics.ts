@@ -1,8 +1,14 @@
 /** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
-import { type CsiCallFigures, csiCallBounds } from '../csi/csi-metrics.ts';
+import {
+  counterFamily,
+  gaugeFamily,
+  type HistogramSample,
+  histogramFamily,
+  type Labels,
+  type Sample,
+} from '../../base/metrics/families.ts';
 import type { NodeCareCounts } from '../node-care.ts';
 import type { KubeletCertificates, KubeletView } from './kubelet-view.ts';
-import { type Metric, type MetricSample, metricsText } from './metrics-text.ts';
 import { type ContainerSample, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
 const nanos = 1e9;
@@ -23,7 +29,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
     runtime.listContainers().catch(() => []),
   ]);
   const states = Object.entries(Object.groupBy(containers, (container) => container.state));
-  return metricsText([
+  return [
     gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
     gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox', [{ value: sandboxes.length }]),
     gauge(
@@ -40,7 +46,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
       }),
     ),
     ...nodeCareMetrics(view.counts?.()),
-    csiMetric(view.csiCalls?.() ?? []),
+    csiFamily(view.csiCalls?.() ?? []),
     ...certificateMetrics(view.certificates),
     counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
       { value: usage.cpuSeconds },
@@ -49,10 +55,10 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
     gauge('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', [
       { value: usage.startedAtSeconds },
     ]),
-  ]);
+  ].join('');
 }
 
-function nodeCareMetrics(counts: NodeCareCounts | undefined): Metric[] {
+function nodeCareMetrics(counts: NodeCareCounts | undefined): string[] {
   if (!counts) return [];
   const { evictions, removedImages, shutdown } = counts;
   const seconds = (ms: number) => Math.floor(ms / 1000);
@@ -80,22 +86,10 @@ function nodeCareMetrics(counts: NodeCareCounts | undefined): Metric[] {
   ];
 }
 
-function csiMetric(calls: readonly CsiCallFigures[]): Metric {
-  return {
-    name: 'csi_operations_seconds',
-    help: 'Container Storage Interface operation duration with gRPC error code status total',
-    type: 'histogram',
-    samples: calls.flatMap(({ labels, counts, count, sum: value }): MetricSample[] => [
-      ...csiCallBounds.map((bound, index) => bucket(labels, String(bound), counts[index] ?? 0)),
-      bucket(labels, '+Inf', count),
-      { part: 'sum', labels, value },
-      { part: 'count', labels, value: count },
-    ]),
-  };
-}
-
-function bucket(labels: Readonly<Record<string, string>>, le: string, value: number): MetricSample {
-  return { part: 'bucket', labels: { ...labels, le }, value };
+function csiFamily(calls: readonly HistogramSample[]): string {
+  if (calls.length === 0) return '';
+  const help = 'Container Storage Interface operation duration with gRPC error code status total';
+  return histogramFamily('csi_operations_seconds', help, calls);
 }
 
 function certificateMetrics({ client, serving }: KubeletCertificates = { client: undefined, serving: undefined }) {
@@ -125,15 +119,15 @@ export function resourceMetrics(sample: NodeSample | undefined): string {
     '1 if there was an error while getting container metrics, 0 otherwise',
     [{ value: sample ? 0 : 1 }],
   );
-  if (!sample) return metricsText([failed]);
+  if (!sample) return failed;
   const { pods, atMs, facts, usage } = sample;
-  const perContainer = (value: (container: ContainerSample) => MetricSample | undefined) =>
+  const perContainer = (value: (container: ContainerSample) => Sample | undefined) =>
     pods.flatMap((pod) =>
       pod.containers.flatMap((container) => withLabels(value(container), labelsOf(pod, container))),
     );
   const perPod = (value: (pod: PodSample) => number) =>
     pods.map((pod) => ({ labels: podLabels(pod), value: value(pod), timestampMs: atMs }));
-  return metricsText([
+  return [
     counter(
       'container_cpu_usage_seconds_total',
       'Cumulative cpu time consumed by the container in core-seconds',
@@ -166,11 +160,11 @@ export function resourceMetrics(sample: NodeSample | undefined): string {
       perPod((pod) => podUsage(pod).workingSetBytes),
     ),
     failed,
-  ]);
+  ].join('');
 }
 
 export function cadvisorMetrics({ pods, facts }: NodeSample): string {
-  const each = (value: (container: ContainerSample) => MetricSample | undefined) =>
+  const each = (value: (container: ContainerSample) => Sample | undefined) =>
     pods.flatMap((pod) =>
       pod.containers.flatMap((container) => withLabels(value(container), cadvisorLabels(pod, container))),
     );
@@ -181,7 +175,7 @@ export function cadvisorMetrics({ pods, facts }: NodeSample): string {
         value: entry[name],
       })),
     );
-  return metricsText([
+  return [
     counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.', each(cpuSample)),
     gauge('container_memory_working_set_bytes', 'Current working set in bytes.', each(memorySample)),
     gauge(
@@ -203,37 +197,38 @@ export function cadvisorMetrics({ pods, facts }: NodeSample): string {
     counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', traffic('sentBytes')),
     gauge('machine_cpu_cores', 'Number of logical CPU cores.', [{ value: facts.cpuCount }]),
     gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', [{ value: facts.memoryBytes }]),
-  ]);
+  ].join('');
 }
 
-function cpuSample({ stats: { cpu } }: ContainerSample): MetricSample | undefined {
+function cpuSample({ stats: { cpu } }: ContainerSample): Sample | undefined {
   return cpu && { value: cpu.coreNanoSeconds / nanos, timestampMs: cpu.timestampMs };
 }
 
-function memorySample({ stats: { memory } }: ContainerSample): MetricSample | undefined {
+function memorySample({ stats: { memory } }: ContainerSample): Sample | undefined {
   return memory && { value: memory.workingSetBytes, timestampMs: memory.timestampMs };
 }
 
-function withLabels(sample: MetricSample | undefined, labels: Readonly<Record<string, string>>): MetricSample[] {
+function withLabels(sample: Sample | undefined, labels: Labels): Sample[] {
   return sample ? [{ ...sample, labels }] : [];
 }
 
-function podLabels({ namespace, name }: PodSample): Readonly<Record<string, string>> {
+function podLabels({ namespace, name }: PodSample): Labels {
   return { namespace, pod: name };
 }
 
-function labelsOf(pod: PodSample, container: ContainerSample): Readonly<Record<string, string>> {
+function labelsOf(pod: PodSample, container: ContainerSample): Labels {
   return { container: container.name, ...podLabels(pod) };
 }
 
-function cadvisorLabels(pod: PodSample, { id, name, image }: ContainerSample): Readonly<Record<string, string>> {
+function cadvisorLabels(pod: PodSample, { id, name, image }: ContainerSample): Labels {
   return { container: name, id: `/kubepods/pod${pod.uid}/${id}`, image, name: id, ...podLabels(pod) };
 }
 
-function gauge(name: string, help: string, samples: readonly MetricSample[]): Metric {
-  return { name, help, type: 'gauge', samples };
+/** Families without a sample are left out here. */
+function gauge(name: string, help: string, samples: readonly Sample[]): string {
+  return samples.length === 0 ? '' : gaugeFamily(name, help, samples);
 }
 
-function counter(name: string, help: string, samples: readonly MetricSample[]): Metric {
-  return { name, help, type: 'counter', samples };
+function counter(name: string, help: string, samples: readonly Sample[]): string {
+  return samples.length === 0 ? '' : counterFamily(name, help, samples);
 }

@@ -22,6 +22,8 @@ import type { PayloadFile, VolumePayload } from './payload.ts';
 import type { ReferencedObjects } from './referenced-objects.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
+type Filled = Extract<VolumePayload, { readonly kind: 'files' }>;
+
 export interface VolumeSources {
   readonly client: Client;
   readonly objects: ReferencedObjects;
@@ -81,7 +83,12 @@ class VolumeResolver {
   }
 
   async #payload(volume: Volume): Promise<VolumePayload> {
-    const common = this.#ownership(volume.name);
+    const filled = (plugin: Filled['plugin'], files: readonly PayloadFile[]): Filled => ({
+      ...this.#ownership(volume.name),
+      kind: 'files',
+      plugin,
+      files,
+    });
     if (volume.hostPath)
       return { name: volume.name, kind: 'hostPath', path: volume.hostPath.path, type: volume.hostPath.type ?? '' };
     if (volume.persistentVolumeClaim || volume.ephemeral) return this.#claim(volume);
@@ -89,31 +96,21 @@ class VolumeResolver {
       return { name: volume.name, kind: 'csi', volume: ephemeralCsiVolume(this.#pod, volume.name, volume.csi) };
     if (volume.configMap) {
       const { name = '', items, optional, defaultMode: mode = defaultMode } = volume.configMap;
-      return {
-        ...common,
-        kind: 'files',
-        plugin: 'configmap',
-        files: await this.#configMapFiles(name, items, optional, mode),
-      };
+      return filled('configmap', await this.#configMapFiles(name, items, optional, mode));
     }
     if (volume.secret) {
       const { secretName = '', items, optional, defaultMode: mode = defaultMode } = volume.secret;
-      return {
-        ...common,
-        kind: 'files',
-        plugin: 'secret',
-        files: await this.#secretFiles(secretName, items, optional, mode),
-      };
+      return filled('secret', await this.#secretFiles(secretName, items, optional, mode));
     }
     if (volume.downwardAPI) {
       const { items, defaultMode: mode = defaultMode } = volume.downwardAPI;
-      return { ...common, kind: 'files', plugin: 'downward-api', files: this.#downwardFiles(items, mode) };
+      return filled('downward-api', this.#downwardFiles(items, mode));
     }
     if (volume.projected) {
       const { sources = [], defaultMode: mode = defaultMode } = volume.projected;
       const parts: (readonly PayloadFile[])[] = [];
       for (const source of sources) parts.push(await this.#projection(source, mode));
-      return { ...common, kind: 'files', plugin: 'projected', files: lastOfEachPath(parts.flat()) };
+      return filled('projected', lastOfEachPath(parts.flat()));
     }
     if (
       volume.emptyDir ||

@@ -10,10 +10,10 @@ import { defaultConfiguration, type KubeletConfiguration } from '../../kubelet/c
 import { simulatedHost } from '../../kubelet/host/simulated-host.ts';
 import { between, chanceOf } from '../chance.ts';
 import type { ProcessOptions, SimulatedProcess } from '../process.ts';
-import { Machine } from './machine.ts';
-import { runNodeKubelet } from './node-kubelet.ts';
+import { runHollowKubelet } from './hollow-kubelet.ts';
 import type { PodRun } from './pod-run.ts';
 import type { PodScript, ScriptOf } from './pod-script.ts';
+import { SimulatedMachine } from './simulated-machine.ts';
 
 export interface NodeOptions {
   /** Default `node-N`. */
@@ -51,7 +51,7 @@ export class SimulatedNode {
   readonly name: string;
   readonly zone: string;
   readonly kubelet: SimulatedProcess;
-  readonly #machine: Machine;
+  readonly #machine: SimulatedMachine;
   #isOn = false;
   #skewMs: number;
 
@@ -63,7 +63,7 @@ export class SimulatedNode {
     this.#skewMs = options.clockSkewMs ?? 0;
     const clock = this.#ownClock(world.clock);
     const hostIp = `172.${16 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
-    this.#machine = new Machine({ clock, hostIp, scriptOf: scripts(options, world) });
+    this.#machine = new SimulatedMachine({ clock, hostIp, scriptOf: scripts(options, world) });
     const host = simulatedHost({
       facts: { cpuCount: cpus, memoryBytes: amountOf('memory', memory) },
       addresses: [hostIp],
@@ -73,7 +73,7 @@ export class SimulatedNode {
       user: { name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] },
       clock,
       run: (context) =>
-        runNodeKubelet(context, {
+        runHollowKubelet(context, {
           nodeName: name,
           configuration: configurationOf(options),
           host,

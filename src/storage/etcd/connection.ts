@@ -3,32 +3,13 @@
  * A read is tried again until its time is up. A write is tried again only if it cannot have been carried out: else its failure is told,
  * for its outcome is not known.
  */
-import {
-  type ClientDuplexStream,
-  credentials,
-  Client as GrpcClient,
-  Metadata,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
-import type { Draft, Message, Table } from '../../base/wire-message.ts';
+import { type Duplex, type DuplexHandlers, GrpcConnection, type GrpcTls } from '../../base/grpc/connection.ts';
+import { type CalledMethod, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { BackendError } from '../store.ts';
-import {
-  type Method,
-  methods,
-  type WatchRequest,
-  type WatchResponse,
-  watchPath,
-  watchRequest,
-  watchResponse,
-} from './messages.ts';
+import { methods, type WatchRequest, type WatchResponse, watchMethod } from './messages.ts';
 
-export interface EtcdTls {
-  readonly caPem?: string | undefined;
-  readonly certificatePem?: string | undefined;
-  readonly keyPem?: string | undefined;
-}
+export type EtcdTls = GrpcTls;
 
 export interface EtcdConnectionOptions {
   /** `https://10.0.0.1:2379`; without a scheme: as with `http`. */
@@ -41,13 +22,13 @@ export interface EtcdConnectionOptions {
   readonly keepaliveMs?: number | undefined;
 }
 
-export type WatchStream = ClientDuplexStream<WatchRequest, WatchResponse>;
+export type WatchStream = Duplex<WatchRequest>;
 
 export interface WatchedMember {
   /** Its release; empty if it does not tell that to such as us. */
   version(): Promise<string>;
   /** A stream that etcd ends when the member loses the leader. */
-  open(): WatchStream;
+  open(handlers: DuplexHandlers<WatchResponse>): WatchStream;
   /** Lets the next watch go to another. */
   leave(): void;
 }
@@ -59,10 +40,15 @@ export class EtcdError extends BackendError {
   readonly code: number;
   /** What was said, without what the client adds. */
   readonly details: string;
-  constructor(code: number, details: string, options?: ErrorOptions) {
-    super(isEtcds(code, details) ? details : `rpc error: code = ${codeName(code)} desc = ${details}`, options);
+  /** Whether it surely was not carried out. */
+  readonly neverSent: boolean;
+
+  constructor(cause: GrpcError) {
+    const { code, details, message, neverSent } = cause;
+    super(isEtcds(cause) ? details : message, { cause });
     this.code = code;
     this.details = details;
+    this.neverSent = neverSent;
   }
 }
 
@@ -78,20 +64,13 @@ const defaultKeepaliveMs = 30_000;
 /** How long a member may take to say that it lives. */
 const longestSilenceMs = 10_000;
 const retryDelayMs = 50;
-const channelOptions = {
-  'grpc.max_receive_message_length': -1,
-  'grpc.max_send_message_length': -1,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
-  'grpc.use_local_subchannel_pool': 1,
-} as const;
+const redial = { firstMs: 100, longestMs: 1_000 };
 
 export class EtcdConnection {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #endpoints: readonly string[];
-  readonly #members: readonly GrpcClient[];
+  readonly #members: readonly GrpcConnection[];
   #current = 0;
 
   constructor({ endpoints, tls, clock, requestTimeoutMs, keepaliveMs }: EtcdConnectionOptions) {
@@ -99,23 +78,23 @@ export class EtcdConnection {
     this.#clock = clock;
     this.#timeoutMs = requestTimeoutMs ?? defaultRequestTimeoutMs;
     this.#endpoints = endpoints;
-    this.#members = endpoints.map((endpoint) => memberAt(endpoint, { tls, keepaliveMs }));
+    this.#members = endpoints.map((endpoint) => memberAt(endpoint, { tls, keepaliveMs, clock }));
   }
 
-  call<Q extends Table, R extends Table>(
-    method: Method<Q, R>,
-    request: Draft<Q>,
+  call<Q, A>(
+    method: CalledMethod<Q, A>,
+    request: Q,
     { repeatable, timeoutMs = this.#timeoutMs }: CallOptions,
-  ): Promise<Message<R>> {
+  ): Promise<A> {
     const dueMs = this.#clock.monotonic() + timeoutMs;
-    const attempt = async (): Promise<Message<R>> => {
+    const attempt = async (): Promise<A> => {
       const member = this.#current;
       try {
         return await this.#callOnce(member, method, request, dueMs);
       } catch (error) {
         if (!(error instanceof EtcdError) || !isOfMember(error)) throw error;
         this.#leave(member);
-        const again = repeatable || neverSent(error);
+        const again = repeatable || error.neverSent;
         if (!again || this.#clock.monotonic() + retryDelayMs >= dueMs) throw error;
         await new Promise<void>((resolve) => this.#clock.after(retryDelayMs, resolve));
         return attempt();
@@ -125,11 +104,11 @@ export class EtcdConnection {
   }
 
   /** Asks every member by itself; undefined for one that does not answer in time. */
-  async callEach<Q extends Table, R extends Table>(
-    method: Method<Q, R>,
-    request: Draft<Q>,
+  async callEach<Q, A>(
+    method: CalledMethod<Q, A>,
+    request: Q,
     { timeoutMs }: { readonly timeoutMs: number },
-  ): Promise<ReadonlyMap<string, Message<R> | undefined>> {
+  ): Promise<ReadonlyMap<string, A | undefined>> {
     const dueMs = this.#clock.monotonic() + timeoutMs;
     const answers = this.#endpoints.map(async (endpoint, member) => {
       const answer = await this.#callOnce(member, method, request, dueMs).catch(() => undefined);
@@ -151,12 +130,7 @@ export class EtcdConnection {
           return '';
         }
       },
-      open: () => {
-        const metadata = new Metadata();
-        metadata.set('hasleader', 'true');
-        const { encode } = watchRequest;
-        return this.#members[member]!.makeBidiStreamRequest(watchPath, encode, watchResponse.decode, metadata);
-      },
+      open: (handlers) => this.#members[member]!.duplex(watchMethod, handlers, { hasleader: 'true' }),
       leave: () => this.#leave(member),
     };
   }
@@ -169,71 +143,40 @@ export class EtcdConnection {
     if (this.#current === member) this.#current = (member + 1) % this.#members.length;
   }
 
-  #callOnce<Q extends Table, R extends Table>(
-    member: number,
-    method: Method<Q, R>,
-    request: Draft<Q>,
-    dueMs: number,
-  ): Promise<Message<R>> {
-    return new Promise((resolve, reject) => {
-      let late = false;
-      const call = this.#members[member]!.makeUnaryRequest(
-        method.path,
-        method.request.encode,
-        method.response.decode,
-        request,
-        (error: ServiceError | null, response?: Message<R>) => {
-          timer.cancel();
-          if (!error) resolve(response!);
-          else if (late) reject(new EtcdError(status.DEADLINE_EXCEEDED, 'context deadline exceeded'));
-          else reject(new EtcdError(error.code, error.details, { cause: error }));
-        },
-      );
-      const timer = this.#clock.after(dueMs - this.#clock.monotonic(), () => {
-        late = true;
-        call.cancel();
-      });
-    });
+  async #callOnce<Q, A>(member: number, method: CalledMethod<Q, A>, request: Q, dueMs: number): Promise<A> {
+    try {
+      const timeoutMs = dueMs - this.#clock.monotonic();
+      if (timeoutMs <= 0) throw new GrpcError(grpcCodes.deadlineExceeded, 'context deadline exceeded');
+      return await this.#members[member]!.unary(method, request, { timeoutMs });
+    } catch (error) {
+      throw error instanceof GrpcError ? new EtcdError(error) : error;
+    }
   }
 }
 
-type MemberOptions = Pick<EtcdConnectionOptions, 'tls' | 'keepaliveMs'>;
+type MemberOptions = Pick<EtcdConnectionOptions, 'clock' | 'tls' | 'keepaliveMs'>;
 
-function memberAt(endpoint: string, { tls = {}, keepaliveMs = defaultKeepaliveMs }: MemberOptions): GrpcClient {
+function memberAt(
+  endpoint: string,
+  { clock, tls = {}, keepaliveMs = defaultKeepaliveMs }: MemberOptions,
+): GrpcConnection {
   const url = new URL(endpoint.includes('://') ? endpoint : `http://${endpoint}`);
-  const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
-  const secure = url.protocol === 'https:';
-  return new GrpcClient(
-    `${url.hostname}:${url.port || '2379'}`,
-    secure
-      ? credentials.createSsl(pem(tls.caPem), pem(tls.keyPem), pem(tls.certificatePem))
-      : credentials.createInsecure(),
-    {
-      ...channelOptions,
-      'grpc.keepalive_time_ms': keepaliveMs,
-      'grpc.keepalive_timeout_ms': Math.min(keepaliveMs, longestSilenceMs),
-    },
-  );
+  return new GrpcConnection({
+    clock,
+    target: `${url.hostname}:${url.port || '2379'}`,
+    tls: url.protocol === 'https:' ? tls : undefined,
+    maxMessageBytes: -1,
+    redial,
+    keepalive: { silenceMs: keepaliveMs, answerMs: Math.min(keepaliveMs, longestSilenceMs) },
+    exclusive: true,
+  });
 }
 
 /** Whether another member may do better: this one cannot be reached, has no leader, or does not answer. */
 function isOfMember({ code }: EtcdError): boolean {
-  return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED;
+  return code === grpcCodes.unavailable || code === grpcCodes.deadlineExceeded;
 }
 
-/** The words with which the gRPC library says that a call has not left this machine. */
-function neverSent({ details }: EtcdError): boolean {
-  return details.startsWith('No connection established') || details.startsWith('Name resolution failed');
-}
-
-function isEtcds(code: number, details: string): boolean {
-  return details.startsWith('etcdserver: ') || code === status.DEADLINE_EXCEEDED;
-}
-
-/** `Unavailable` for 14: as Go writes it. */
-function codeName(code: number): string {
-  return (status[code] ?? 'UNKNOWN')
-    .split('_')
-    .map((word) => word[0] + word.slice(1).toLowerCase())
-    .join('');
+function isEtcds({ code, details }: GrpcError): boolean {
+  return details.startsWith('etcdserver: ') || code === grpcCodes.deadlineExceeded;
 }

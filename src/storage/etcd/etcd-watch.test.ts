@@ -1,15 +1,16 @@
 /** A watch at members that do as the test says: what real ones do by chance, and what a change of their release means for a watch that goes on. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Server, ServerCredentials, type ServerDuplexStream, type sendUnaryData } from '@grpc/grpc-js';
 import { systemClock } from '../../base/clock.ts';
-import type { Table } from '../../base/wire-message.ts';
+import { grpcServer } from '../../base/grpc/index.ts';
+import type { Sent } from '../../base/protobuf/message-codec.ts';
 import { bufferCodec } from '../codec.ts';
 import { recordWatch } from '../watch-recorder.fixture.ts';
 import { EtcdStore } from './etcd-store.ts';
-import { type Method, methods, type WatchRequest, watchPath, watchRequest, watchResponse } from './messages.ts';
+import { methods, type WatchRequest, watchMethod } from './messages.ts';
 
-type Stream = ServerDuplexStream<WatchRequest, Parameters<typeof watchResponse.encode>[0]>;
+type WatchAnswer = Sent<typeof watchMethod.response>;
+type Answer = WatchAnswer | 'end';
 
 /** What the members say when they are asked for it. */
 const newest = 9;
@@ -25,7 +26,7 @@ interface ScriptedStream {
   asked(): Promise<WatchRequest>;
   /** Requests that have come and have not been taken. */
   readonly waiting: readonly WatchRequest[];
-  answer(response: Parameters<typeof watchResponse.encode>[0]): void;
+  answer(response: WatchAnswer): void;
   end(): void;
 }
 
@@ -101,61 +102,49 @@ function watchAt(t: TestContext, members: readonly ScriptedMember[]) {
 
 async function scriptedMember(t: TestContext, version: string): Promise<ScriptedMember> {
   const streams = queue<ScriptedStream>();
-  const server = new Server();
-  server.addService(
-    {
-      Status: unary(methods.status),
-      Range: unary(methods.range),
-      Watch: {
-        path: watchPath,
-        requestStream: true,
-        responseStream: true,
-        requestSerialize: watchRequest.encode,
-        requestDeserialize: watchRequest.decode,
-        responseSerialize: watchResponse.encode,
-        responseDeserialize: watchResponse.decode,
-      },
-    },
-    {
-      Status: (_: unknown, reply: sendUnaryData<unknown>) => reply(null, { version }),
-      Range: (_: unknown, reply: sendUnaryData<unknown>) => reply(null, { header: { revision: newest } }),
-      Watch: (stream: Stream) => streams.add(scriptedStream(stream)),
-    },
-  );
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
-  );
-  t.after(() => server.forceShutdown());
+  const server = await grpcServer();
+  server.unary(methods.status, async () => ({ version }));
+  server.unary(methods.range, async () => ({ header: { revision: newest } }));
+  server.duplex(watchMethod, (requests) => {
+    const answers = queue<Answer>();
+    streams.add(scriptedStream(requests, answers));
+    return answersUntilEnd(answers);
+  });
+  const port = await server.listen('127.0.0.1:0');
+  t.after(() => server.close());
   return { endpoint: `http://127.0.0.1:${port}`, stream: streams.take };
 }
 
-function unary<Q extends Table, R extends Table>({ path, request, response }: Method<Q, R>) {
-  return {
-    path,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: request.encode,
-    requestDeserialize: request.decode,
-    responseSerialize: response.encode,
-    responseDeserialize: response.decode,
-  };
-}
-
-function scriptedStream(stream: Stream): ScriptedStream {
+function scriptedStream(incoming: AsyncIterable<WatchRequest>, answers: Queue<Answer>): ScriptedStream {
   const requests = queue<WatchRequest>();
-  stream.on('data', requests.add);
-  stream.on('error', () => {});
+  const read = async () => {
+    for await (const request of incoming) requests.add(request);
+  };
+  // It fails when the other side goes away.
+  read().catch(() => {});
   return {
     asked: requests.take,
     waiting: requests.waiting,
-    answer: (response) => void stream.write(response),
-    end: () => stream.end(),
+    answer: answers.add,
+    end: () => answers.add('end'),
   };
 }
 
-function queue<T>() {
+async function* answersUntilEnd(answers: Queue<Answer>): AsyncIterable<WatchAnswer> {
+  for (;;) {
+    const answer = await answers.take();
+    if (answer === 'end') return;
+    yield answer;
+  }
+}
+
+interface Queue<T> {
+  readonly waiting: readonly T[];
+  add(item: T): void;
+  take(): Promise<T>;
+}
+
+function queue<T>(): Queue<T> {
   const waiting: T[] = [];
   const takers: ((item: T) => void)[] = [];
   return {

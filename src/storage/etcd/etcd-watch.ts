@@ -117,8 +117,6 @@ export class EtcdWatch<V> {
   }
 
   #watchAt(member: WatchedMember, isBelieved: boolean): void {
-    const stream = member.open();
-    this.#stream = stream;
     this.#parts = [];
     let ended = false;
     const again = (reason: string) => {
@@ -126,7 +124,7 @@ export class EtcdWatch<V> {
       ended = true;
       this.#reopen(member, reason);
     };
-    stream.on('data', (response: WatchResponse) => {
+    const onMessage = (response: WatchResponse) => {
       if (this.#closed || ended) return;
       if (response.compactRevision > 0) {
         this.#options.onCompacted(response.compactRevision);
@@ -137,16 +135,16 @@ export class EtcdWatch<V> {
       } else if (response.created) {
         if (isBelieved) this.#askAt(stream);
       } else this.#receive(response);
-    });
-    stream.on('error', (error) => again(error.message));
-    stream.on('end', () => again('the stream ended'));
+    };
+    const stream = member.open({ onMessage, onEnd: (error) => again(error?.message ?? 'the stream ended') });
+    this.#stream = stream;
     const bounds = this.#watcher.onProgress && !isBelieved ? allKeys : this.#ownBounds;
     const startRevision = Math.max(1, this.#position);
-    stream.write({ create: { ...bounds, startRevision, progressNotify: isBelieved, prevKv: true, fragment: true } });
+    stream.send({ create: { ...bounds, startRevision, progressNotify: isBelieved, prevKv: true, fragment: true } });
   }
 
   #askAt(stream: WatchStream): void {
-    const ask = () => void stream.write({ progress: {} });
+    const ask = () => stream.send({ progress: {} });
     this.#progress = new ProgressRequests({ clock: this.#options.clock, ask, position: () => this.#position });
     this.#progress.want(this.#wanted);
   }

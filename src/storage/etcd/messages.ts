@@ -2,6 +2,7 @@
  * The messages of the etcd v3 API that the store uses, and its methods. Revisions and counts are safe integers; the ids of leases use all
  * 64 bits.
  */
+import type { GrpcMethod } from '../../base/grpc/index.ts';
 import {
   type Decoded,
   type Draft,
@@ -10,7 +11,7 @@ import {
   messageCodec,
   type Sent,
   type Table,
-} from '../../base/wire-message.ts';
+} from '../../base/protobuf/message-codec.ts';
 
 const header = { revision: [3, 'int'] } as const satisfies Table;
 const keyValue = {
@@ -67,7 +68,7 @@ const responseOp = {
   delete: [3, deleteResponse],
 } as const satisfies Table;
 
-export const watchRequest = messageCodec({
+const watchRequest = messageCodec({
   create: [
     1,
     {
@@ -85,7 +86,7 @@ export const watchRequest = messageCodec({
 const event = { type: [1, 'int'], kv: [2, keyValue], previous: [3, keyValue] } as const satisfies Table;
 export type Event = Message<typeof event>;
 export const deleteEvent = 1;
-export const watchResponse = messageCodec({
+const watchResponse = messageCodec({
   header: [1, header],
   created: [3, 'bool'],
   canceled: [4, 'bool'],
@@ -97,13 +98,11 @@ export const watchResponse = messageCodec({
 export type WatchRequest = Sent<typeof watchRequest>;
 export type WatchResponse = Decoded<typeof watchResponse>;
 
-export interface Method<Q extends Table, R extends Table> {
-  readonly path: string;
-  readonly request: MessageCodec<Q>;
-  readonly response: MessageCodec<R>;
-}
-
-function method<Q extends Table, R extends Table>(path: string, request: Q, response: R): Method<Q, R> {
+function method<Q extends Table, R extends Table>(
+  path: string,
+  request: Q,
+  response: R,
+): GrpcMethod<MessageCodec<Q>, MessageCodec<R>> {
   return { path: `/etcdserverpb.${path}`, request: messageCodec(request), response: messageCodec(response) };
 }
 
@@ -118,4 +117,8 @@ export const methods = {
   leaseGrant: method('Lease/LeaseGrant', { ttlSeconds: [1, 'int'] }, { id: [2, 'id'] }),
   status: method('Maintenance/Status', {}, { header: [1, header], version: [2, 'string'], dbSize: [3, 'int'] }),
 } as const;
-export const watchPath = '/etcdserverpb.Watch/Watch';
+export const watchMethod = {
+  path: '/etcdserverpb.Watch/Watch',
+  request: watchRequest,
+  response: watchResponse,
+} as const;

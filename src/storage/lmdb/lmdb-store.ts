@@ -13,7 +13,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Codec } from '../codec.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
-import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
+import { checkKey, RevisionIndex, type Version, versionAfter } from '../revision-index.ts';
 import { RevisionTimes } from '../revision-times.ts';
 import {
   type CommitResult,
@@ -219,20 +219,12 @@ class LmdbStore<V> implements Store<V> {
     const pending = this.#pendingHeads.get(key);
     const newest = pending ?? this.#index.head(key);
     const head = newest?.removed ? undefined : newest;
-    const matches = expected === undefined || expected === (head?.revision ?? 0);
-    if (!matches || (!content && !head)) return this.#refuse(head, pending !== undefined);
-    const revision = this.#nextRevision++;
+    const revision = this.#nextRevision;
+    const bytes = recordLength(Buffer.byteLength(key), content?.bytes.length ?? 0);
+    const version = versionAfter(head, { key, revision, expected, content, expiresAtMs, bytes });
+    if (!version) return this.#refuse(head, pending !== undefined);
+    this.#nextRevision++;
     const writtenAtMs = this.#clock.now();
-    const version: Version<V> = {
-      key,
-      revision,
-      createRevision: head?.createRevision ?? revision,
-      removed: !content,
-      expiresAtMs,
-      bytes: recordLength(Buffer.byteLength(key), content?.bytes.length ?? 0),
-      value: content?.value,
-      previous: undefined,
-    };
     this.#pendingHeads.set(key, version);
     return new Promise((resolve, reject) => {
       let previous: Entry<V> | undefined;

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { Expiry, expiryTime } from '../expiry.ts';
-import { checkKey, RevisionIndex, type Version } from '../revision-index.ts';
+import { checkKey, RevisionIndex, type Version, versionAfter } from '../revision-index.ts';
 import {
   type CommitResult,
   type Entry,
@@ -112,19 +112,9 @@ class MemoryStore<V> implements Store<V> {
     expiresAtMs: number,
   ): CommitResult<V> {
     const head = this.#index.head(key);
-    const matches = expected === undefined || expected === (head?.revision ?? 0);
-    if (!matches || (!content && !head)) return { ok: false, current: toEntry(head) };
     const revision = this.#index.revision + 1;
-    const version: Version<V> = {
-      key,
-      revision,
-      createRevision: head?.createRevision ?? revision,
-      removed: !content,
-      expiresAtMs,
-      bytes: 0,
-      value: content?.value,
-      previous: undefined,
-    };
+    const version = versionAfter(head, { key, revision, expected, content, expiresAtMs, bytes: 0 });
+    if (!version) return { ok: false, current: toEntry(head) };
     this.#index.apply(version);
     this.#expiry.track(version);
     this.#hub.wake();

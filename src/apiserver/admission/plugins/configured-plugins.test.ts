@@ -8,9 +8,9 @@ import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixtur
 import { clusterTrustBundleAttest } from './certificates.ts';
 import { eventRateLimit } from './event-rate-limit.ts';
 import { podNodeSelector } from './pod-node-selector.ts';
-import { nodeDeclaredFeatureValidator, podResizeValidator } from './pod-rules.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTolerationRestriction } from './pod-toleration-restriction.ts';
+import { nodeDeclaredFeatureValidator, podResizeValidator } from './pod-update-validators.ts';
 
 const pod = (spec: Partial<Pod['spec']> = {}, metadata: Partial<Pod['metadata']> = {}): Pod => ({
   metadata: { name: 'web', namespace: 'a', ...metadata },

@@ -4,8 +4,9 @@ import { type Binding, nodes, type Pod, pods } from '../../../api/gen/core-v1.ts
 import { type RuntimeClass, runtimeClasses } from '../../../api/gen/node-v1.ts';
 import { type PriorityClass, priorityClasses } from '../../../api/gen/scheduling-v1.ts';
 import { attributesOf, pluginHarness, refusalOf, run } from '../admission.fixture.ts';
+import { alwaysPullImages } from './always-pull-images.ts';
 import { defaultTolerationSeconds, extendedResourceToleration } from './default-tolerations.ts';
-import { alwaysPullImages, limitPodHardAntiAffinityTopology, podTopologyLabels } from './pod-rules.ts';
+import { limitPodHardAntiAffinityTopology, podTopologyLabels } from './pod-topology.ts';
 import { priority } from './priority.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts';

@@ -1,5 +1,5 @@
 /** The Container Storage Interface v1, as a node speaks it. Derived from facts/node-plugins/csi-v1.json by scripts/generate-grpc.ts: change the facts, not this file. */
-import type { GrpcService, WireTable } from '../../grpc/codec.ts';
+import { type GrpcService, WireTable } from '../../grpc/codec.ts';
 
 export type PluginCapabilityServiceType = 'UNKNOWN' | 'CONTROLLER_SERVICE' | 'VOLUME_ACCESSIBILITY_CONSTRAINTS' | 'GROUP_CONTROLLER_SERVICE';
 
@@ -211,7 +211,7 @@ export interface Messages {
   BoolValue: BoolValue;
 }
 
-export const wire: WireTable<Messages> = {
+export const wire = new WireTable<Messages>({
   messages: {
     GetPluginInfoRequest: [],
     GetPluginInfoResponse: [
@@ -345,7 +345,7 @@ export const wire: WireTable<Messages> = {
     VolumeUsageUnit: ["UNKNOWN","BYTES","INODES"],
     NodeServiceCapabilityRPCType: ["UNKNOWN","STAGE_UNSTAGE_VOLUME","GET_VOLUME_STATS","EXPAND_VOLUME","VOLUME_CONDITION","SINGLE_NODE_MULTI_WRITER","VOLUME_MOUNT_GROUP"],
   },
-};
+});
 
 export interface IdentityMethods {
   GetPluginInfo: { request: GetPluginInfoRequest; response: GetPluginInfoResponse };

@@ -1,5 +1,5 @@
 /** Plugins that have devices for containers, v1beta1. Derived from facts/node-plugins/device-plugin-v1beta1.json by scripts/generate-grpc.ts: change the facts, not this file. */
-import type { GrpcService, WireTable } from '../../grpc/codec.ts';
+import { type GrpcService, WireTable } from '../../grpc/codec.ts';
 
 export interface DevicePluginOptions {
   readonly preStartRequired: boolean;
@@ -117,7 +117,7 @@ export interface Messages {
   DeviceSpec: DeviceSpec;
 }
 
-export const wire: WireTable<Messages> = {
+export const wire = new WireTable<Messages>({
   messages: {
     DevicePluginOptions: [
       [1,"preStartRequired","bool","",0],
@@ -194,7 +194,7 @@ export const wire: WireTable<Messages> = {
   },
   enums: {
   },
-};
+});
 
 export interface RegistrationMethods {
   Register: { request: RegisterRequest; response: Empty };

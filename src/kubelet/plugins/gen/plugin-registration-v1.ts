@@ -1,5 +1,5 @@
 /** How plugins of a node present themselves, v1. Derived from facts/node-plugins/plugin-registration-v1.json by scripts/generate-grpc.ts: change the facts, not this file. */
-import type { GrpcService, WireTable } from '../../grpc/codec.ts';
+import { type GrpcService, WireTable } from '../../grpc/codec.ts';
 
 export interface PluginInfo {
   readonly type: string;
@@ -25,7 +25,7 @@ export interface Messages {
   InfoRequest: InfoRequest;
 }
 
-export const wire: WireTable<Messages> = {
+export const wire = new WireTable<Messages>({
   messages: {
     PluginInfo: [
       [1,"type","string","",0],
@@ -42,7 +42,7 @@ export const wire: WireTable<Messages> = {
   },
   enums: {
   },
-};
+});
 
 export interface RegistrationMethods {
   GetInfo: { request: InfoRequest; response: PluginInfo };

@@ -1,5 +1,5 @@
 /** What containers of a node hold, told to other programs, v1. Derived from facts/node-plugins/pod-resources-v1.json by scripts/generate-grpc.ts: change the facts, not this file. */
-import type { GrpcService, WireTable } from '../../grpc/codec.ts';
+import { type GrpcService, WireTable } from '../../grpc/codec.ts';
 
 export type AllocatableResourcesRequest = Readonly<Record<never, never>>;
 
@@ -95,7 +95,7 @@ export interface Messages {
   GetPodResourcesResponse: GetPodResourcesResponse;
 }
 
-export const wire: WireTable<Messages> = {
+export const wire = new WireTable<Messages>({
   messages: {
     AllocatableResourcesRequest: [],
     AllocatableResourcesResponse: [
@@ -160,7 +160,7 @@ export const wire: WireTable<Messages> = {
   },
   enums: {
   },
-};
+});
 
 export interface PodResourcesListerMethods {
   List: { request: ListPodResourcesRequest; response: ListPodResourcesResponse };

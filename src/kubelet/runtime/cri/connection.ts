@@ -3,20 +3,31 @@
  * else v1alpha2 (the same messages under another package name), else an error. A runtime that starts anew and no longer has that
  * version answers `unimplemented`.
  */
-import { type GrpcService, grpcMethod, type Outgoing, type RequestOf, type ResponseOf } from '../../grpc/codec.ts';
+import type { Clock } from '../../../base/clock.ts';
 import {
+  type CalledMethod,
   type CallSettings,
-  GrpcConnection,
-  type GrpcConnectionOptions,
+  connectGrpc,
+  type GrpcConnection,
   GrpcError,
   grpcCodes,
-} from '../../grpc/grpc-connection.ts';
+} from '../../../base/grpc/index.ts';
+import { type GrpcService, grpcMethod, type Outgoing, type RequestOf, type ResponseOf } from '../../grpc/codec.ts';
+import { localRedial } from '../../grpc/socket-connection.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../runtime.ts';
 import { type ImageServiceMethods, imageService, type RuntimeServiceMethods, runtimeService } from './gen/cri-v1.ts';
 
 export type CriVersion = 'v1' | 'v1alpha2';
 
 export type { CallSettings };
+
+export interface CriConnectionOptions {
+  readonly clock: Clock;
+  /** `unix:///run/containerd/containerd.sock`. */
+  readonly endpoint: string;
+  /** Limit of a call that names none. */
+  readonly requestTimeoutMs: number;
+}
 
 type Services = { RuntimeService: RuntimeServiceMethods; ImageService: ImageServiceMethods };
 
@@ -35,9 +46,15 @@ export class CriConnection {
     this.requestTimeoutMs = requestTimeoutMs;
   }
 
-  static async open(options: GrpcConnectionOptions): Promise<CriConnection> {
-    const connection = await GrpcConnection.open({ maxMessageBytes, ...options });
-    return new CriConnection(connection, options.requestTimeoutMs);
+  static async open({ clock, endpoint, requestTimeoutMs }: CriConnectionOptions): Promise<CriConnection> {
+    const connection = await connectGrpc({
+      clock,
+      target: endpoint,
+      requestTimeoutMs,
+      maxMessageBytes,
+      redial: localRedial,
+    });
+    return new CriConnection(connection, requestTimeoutMs);
   }
 
   get version(): CriVersion {
@@ -75,14 +92,9 @@ export class CriConnection {
   }
 
   /** A stream of another service behind the same socket. */
-  async *rawStream<T>(
-    path: string,
-    request: Buffer,
-    decode: (bytes: Buffer) => T,
-    signal?: AbortSignal,
-  ): AsyncIterable<T> {
+  async *otherStream<Q, A>(method: CalledMethod<Q, A>, request: Q, signal?: AbortSignal): AsyncIterable<A> {
     try {
-      yield* this.#connection.rawStream(path, request, decode, signal);
+      yield* this.#connection.serverStream(method, request, signal);
     } catch (error) {
       throw runtimeError(error);
     }
@@ -99,13 +111,13 @@ export class CriConnection {
 }
 
 const codes: ReadonlyMap<number, RuntimeErrorCode> = new Map([
-  [1, 'cancelled'],
-  [3, 'invalidArgument'],
-  [4, 'deadlineExceeded'],
-  [5, 'notFound'],
-  [6, 'alreadyExists'],
-  [12, 'unimplemented'],
-  [14, 'unavailable'],
+  [grpcCodes.cancelled, 'cancelled'],
+  [grpcCodes.invalidArgument, 'invalidArgument'],
+  [grpcCodes.deadlineExceeded, 'deadlineExceeded'],
+  [grpcCodes.notFound, 'notFound'],
+  [grpcCodes.alreadyExists, 'alreadyExists'],
+  [grpcCodes.unimplemented, 'unimplemented'],
+  [grpcCodes.unavailable, 'unavailable'],
 ]);
 
 function runtimeError(error: unknown): unknown {

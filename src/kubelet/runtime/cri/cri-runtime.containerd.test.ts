@@ -6,7 +6,6 @@ import { systemClock } from '../../../base/clock.ts';
 import { startContainerd } from '../../../testing/containerd.ts';
 import { needs } from '../../../testing/needs.ts';
 import { busyboxImageArchive } from '../../../testing/oci-image.ts';
-import { decodeMessage, encodeMessage } from '../../grpc/codec.ts';
 import { runtimeContract } from '../runtime.contract.ts';
 import { connectRuntime } from './cri-runtime.ts';
 import { wire } from './gen/cri-v1.ts';
@@ -48,11 +47,8 @@ describe('messages', () => {
         },
       },
     };
-    const got = decodeMessage(
-      wire,
-      'CreateContainerRequest',
-      encodeMessage(wire, 'CreateContainerRequest', sent),
-    ).config;
+    const { decode, encode } = wire.codec('CreateContainerRequest');
+    const got = decode(encode(sent)).config;
     assert.deepEqual(got?.metadata, { name: 'a', attempt: 2 });
     assert.equal(Buffer.from(got?.envs[0]?.value ?? []).toString(), 'ü');
     assert.equal(got?.linux?.resources?.cpuQuota, -1n);
@@ -63,10 +59,8 @@ describe('messages', () => {
   });
 
   it('may hold fields that are not known', () => {
-    const bytes = Buffer.concat([
-      encodeMessage(wire, 'VersionResponse', { runtimeName: 'x' }),
-      Buffer.from([0xf8, 0x07, 0x01]),
-    ]);
-    assert.equal(decodeMessage(wire, 'VersionResponse', bytes).runtimeName, 'x');
+    const { decode, encode } = wire.codec('VersionResponse');
+    const bytes = Buffer.concat([encode({ runtimeName: 'x' }), Buffer.from([0xf8, 0x07, 0x01])]);
+    assert.equal(decode(bytes).runtimeName, 'x');
   });
 });

@@ -82,9 +82,13 @@ const containerStates: Record<wire.ContainerState, ContainerState> = {
 };
 
 export function container(from: wire.Container): Container {
+  return { ...described(from), sandboxId: from.podSandboxId };
+}
+
+/** What is told of a container in a list as when it is asked for. */
+function described(from: wire.Container | wire.ContainerStatus) {
   return {
     id: from.id,
-    sandboxId: from.podSandboxId,
     name: from.metadata?.name ?? '',
     attempt: from.metadata?.attempt ?? 0,
     image: from.image?.image ?? '',
@@ -100,21 +104,12 @@ export function container(from: wire.Container): Container {
 export function containerStatus(from: wire.ContainerStatus): ContainerStatus {
   const user = from.user?.linux;
   return {
-    id: from.id,
-    name: from.metadata?.name ?? '',
-    attempt: from.metadata?.attempt ?? 0,
-    image: from.image?.image ?? '',
-    imageRef: from.imageRef,
-    imageId: from.imageId || from.imageRef,
-    state: containerStates[from.state],
-    createdAtMs: milliseconds(from.createdAt),
+    ...described(from),
     startedAtMs: milliseconds(from.startedAt),
     finishedAtMs: milliseconds(from.finishedAt),
     exitCode: from.exitCode,
     reason: from.reason,
     message: from.message,
-    labels: from.labels,
-    annotations: from.annotations,
     mounts: from.mounts.map(mount),
     logPath: from.logPath,
     resources: from.resources?.linux && linuxResources(from.resources.linux),

@@ -1,5 +1,5 @@
 /** The Container Runtime Interface v1. Derived from facts/cri/cri-v1.json by scripts/generate-grpc.ts: change the facts, not this file. */
-import type { GrpcService, WireTable } from '../../../grpc/codec.ts';
+import { type GrpcService, WireTable } from '../../../grpc/codec.ts';
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
@@ -1039,7 +1039,7 @@ export interface Messages {
   UpdatePodSandboxResourcesResponse: UpdatePodSandboxResourcesResponse;
 }
 
-export const wire: WireTable<Messages> = {
+export const wire = new WireTable<Messages>({
   messages: {
     VersionRequest: [
       [1,"version","string","",0],
@@ -1757,7 +1757,7 @@ export const wire: WireTable<Messages> = {
     MetricType: ["COUNTER","GAUGE"],
     CgroupDriver: ["SYSTEMD","CGROUPFS"],
   },
-};
+});
 
 export interface RuntimeServiceMethods {
   Version: { request: VersionRequest; response: VersionResponse };

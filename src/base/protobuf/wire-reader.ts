@@ -1,6 +1,6 @@
 /**
- * Protobuf's wire format, read. What is broken is told in the words of upstream's generated readers. It knows bytes and numbers, not
- * messages.
+ * Protobuf's wire format, read: for the API's own kinds as for the messages of small protocols. What is broken is told in the words of
+ * upstream's generated readers. It knows bytes and numbers, not messages.
  */
 
 /** The bytes are no protobuf, or not that of the type. */

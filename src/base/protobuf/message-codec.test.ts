@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from '../testing/properties.fixture.ts';
-import { messageCodec } from './wire-message.ts';
+import fc from '../../testing/properties.fixture.ts';
+import { messageCodec } from './message-codec.ts';
+import { ProtobufError } from './wire-reader.ts';
 
 const inner = { x: [1, 'int'], label: [2, 'string'] } as const;
 const all = messageCodec({
@@ -88,5 +89,5 @@ test('fields of a newer version are passed over, whatever their wire type', () =
 
 test('bytes that end too early are refused', () => {
   const encoded = all.encode({ name: 'testing' });
-  assert.throws(() => all.decode(encoded.subarray(0, encoded.length - 2)), RangeError);
+  assert.throws(() => all.decode(encoded.subarray(0, encoded.length - 2)), ProtobufError);
 });

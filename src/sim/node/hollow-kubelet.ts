@@ -1,5 +1,5 @@
 /**
- * The kubelet of a simulated node, light enough for thousands: registers the Node, renews its Lease every ten seconds, posts the Node's status
+ * The kubelet of a simulated node, hollow as upstream calls it and light enough for thousands: registers the Node, renews its Lease every ten seconds, posts the Node's status
  * every five minutes and as soon as somebody says something else of it, runs the Pods bound to it, writes their statuses and removes
  * those that have ended. Registration, Lease, status, admission and the writing of Pod statuses are the real kubelet's code.
  *
@@ -20,25 +20,30 @@ import { newNode, registerNode } from '../../kubelet/node/registration.ts';
 import { rejectionOf } from '../../kubelet/pods/admission.ts';
 import { StatusWriter, targetOf } from '../../kubelet/pods/status-writer.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import type { Machine } from './machine.ts';
 import type { PodRun } from './pod-run.ts';
+import type { SimulatedMachine } from './simulated-machine.ts';
 
-export interface NodeKubeletOptions {
+export interface HollowKubeletOptions {
   readonly nodeName: string;
   readonly configuration: KubeletConfiguration;
   readonly host: NodeHost;
-  readonly machine: Machine;
+  readonly machine: SimulatedMachine;
 }
 
 const retryStatusMs = 10_000;
 const defaultGraceSeconds = 30;
 
 /** Runs until the context's signal is aborted. */
-export async function runNodeKubelet(context: ComponentContext, options: NodeKubeletOptions): Promise<void> {
+export async function runHollowKubelet(context: ComponentContext, options: HollowKubeletOptions): Promise<void> {
   const { nodeName, configuration, host } = options;
   const { client, clock, random, log, signal } = context;
   const facts = await host.facts();
-  await registerNode(newNode(nodeName, nodeName, configuration, facts), { client, clock, log, signal });
+  await registerNode(newNode({ nodeName, hostname: nodeName }, { configuration, facts }), {
+    client,
+    clock,
+    log,
+    signal,
+  });
   const lease = { client, clock, random, log, signal, nodeName };
   const reporter = new Reporter(context, options, facts);
   const follower = new PodFollower(context, options, reporter);
@@ -52,12 +57,12 @@ export async function runNodeKubelet(context: ComponentContext, options: NodeKub
 /** Keeps the Node's status. */
 class Reporter {
   readonly #context: ComponentContext;
-  readonly #options: NodeKubeletOptions;
+  readonly #options: HollowKubeletOptions;
   readonly #facts: MachineFacts;
   readonly #own;
   #wake: (() => void) | undefined;
 
-  constructor(context: ComponentContext, options: NodeKubeletOptions, facts: MachineFacts) {
+  constructor(context: ComponentContext, options: HollowKubeletOptions, facts: MachineFacts) {
     this.#context = context;
     this.#options = options;
     this.#facts = facts;
@@ -139,11 +144,11 @@ class Reporter {
 /** Makes what runs on the machine follow what is bound to the node. */
 class PodFollower {
   readonly #context: ComponentContext;
-  readonly #options: NodeKubeletOptions;
+  readonly #options: HollowKubeletOptions;
   readonly #reporter: Reporter;
   readonly #statuses: StatusWriter;
 
-  constructor(context: ComponentContext, options: NodeKubeletOptions, reporter: Reporter) {
+  constructor(context: ComponentContext, options: HollowKubeletOptions, reporter: Reporter) {
     this.#context = context;
     this.#options = options;
     this.#reporter = reporter;

@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 
-export interface PodRulesOptions {
+export interface PodNetworkRulesOptions {
   readonly write: (podCidrs: readonly string[]) => Promise<void>;
   readonly areThere: (podCidrs: readonly string[]) => Promise<boolean>;
   readonly clock: Clock;
@@ -13,7 +13,7 @@ export interface PodRulesOptions {
   readonly signal: AbortSignal;
 }
 
-export interface PodRules {
+export interface PodNetworkRules {
   /** The node's range is this one from now on. */
   take(podCidrs: readonly string[]): void;
   /** From the first range on, until the signal is aborted. Rejects when rules cannot be written or looked for. */
@@ -22,7 +22,7 @@ export interface PodRules {
 
 export const lookMs = 30_000;
 
-export function podRules({ write, areThere, clock, log, signal }: PodRulesOptions): PodRules {
+export function podNetworkRules({ write, areThere, clock, log, signal }: PodNetworkRulesOptions): PodNetworkRules {
   let given: readonly string[] = [];
   let changed = Promise.withResolvers<void>();
   /** Resolves with true once the rules are gone, with false once the range has changed. */

@@ -5,7 +5,7 @@ import { AddressPool } from '../../kubelet/runtime/simulated/address-pool.ts';
 import { PodRun } from './pod-run.ts';
 import { type PodScript, resolveScript } from './pod-script.ts';
 
-export class Machine {
+export class SimulatedMachine {
   /** Set by the kubelet that runs at the moment. */
   onChange: ((run: PodRun) => void) | undefined;
   onProblem: (() => void) | undefined;

@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { HttpTransportOptions } from '../client/http-transport.ts';
 import type { Cause } from '../reconcile/causes.ts';
-import { type CausesAddress, causesAddressOf } from './causes-address.ts';
+import { type CausesAddress, causesAddressOf } from './causes-annotation.ts';
 
 export interface ComponentCauses {
   readonly causes: readonly Cause[];

@@ -6,7 +6,7 @@ import { parseWriteOptions } from '../registry/write-options.ts';
 import type { Handler } from '../request.ts';
 
 /** `dispatch` is where the request goes on as one for the Pod. */
-export function bindingsHandler(dispatch: Handler): Handler {
+export function legacyBindingHandler(dispatch: Handler): Handler {
   return async (request, info) => {
     const options = parseWriteOptions(request.query, 'CreateOptions');
     const kind = { group: '', version: 'v1', kind: 'Binding' };

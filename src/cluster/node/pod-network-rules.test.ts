@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../base/log.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
-import { lookMs, podRules } from './pod-rules.ts';
+import { lookMs, podNetworkRules } from './pod-network-rules.ts';
 
 function started() {
   const clock = new FakeClock();
   const stopping = new AbortController();
   const written: string[] = [];
   let present: readonly string[] = [];
-  const rules = podRules({
+  const rules = podNetworkRules({
     write: async (podCidrs) => {
       present = podCidrs;
       written.push(podCidrs.join());
