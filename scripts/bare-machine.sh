@@ -136,6 +136,8 @@ boot() {
   echo 'nameserver 10.0.2.3' >"$root/etc/resolv.conf"
   # Nobody's data is at stake: installing need not wait for the disk.
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/bare-machine"
+  # How this machine's apt is told to take its mirror.
+  grep -ls '^Acquire::Check' /etc/apt/apt.conf.d/* | xargs -r cp -t "$root/etc/apt/apt.conf.d"
   # Certificates that this machine trusts beyond Debian's.
   if ls /usr/local/share/ca-certificates/*.crt >/dev/null 2>&1; then
     cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the real parts that the tests meet: containerd, runc, CNI plugins, nftables, conntrack, busybox, etcd, openssl and what emulates a
-# machine from Debian's packages, and programs of later suites, unpacked into .cache/tools: a kubectl and an etcd of today, and where the machine has
-# no kubectl that is new enough, an older one too. Does nothing where all of it is there already.
+# machine from Debian's packages, and programs of other suites, unpacked into .cache/tools: a kubectl and an etcd of today, three containerds, and where
+# the machine has no kubectl that is new enough, an older one too. Does nothing where all of it is there already.
 set -eu
 cd "$(dirname "$0")/.."
 tools=.cache/tools
@@ -35,37 +35,98 @@ fi
 mirror=''
 [ ! -f /usr/share/keyrings/debian-archive-keyring.gpg ] || mirror=$(scripts/debian-mirror.sh)
 
+# Where Debian keeps what its mirrors no longer have.
+archive=http://archive.debian.org/debian
+
+suites=$(mktemp -d)
+chmod 755 "$suites"
+trap 'rm -rf "$suites"' EXIT
+
+# look_into SUITE: a folder $work with package lists of that suite alone, which stay for the next time, $options that make apt use them, and
+# an empty $work/unpacked; fails where the suite cannot be had.
+look_into() {
+  work=$suites/$1
+  options="-o Dir::Etc::sourcelist=$work/sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false"
+  rm -rf "$work/unpacked" "$work"/*.deb
+  mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/unpacked" "$tools"
+  [ ! -e "$work/sources" ] || return 0
+  for source in "$mirror" "$archive"; do
+    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$source" "$1" >"$work/sources"
+    apt-get $options -qq update && [ -n "$(apt-cache $options madison libc6)" ] && return 0
+  done
+  rm -f "$work/sources"
+  return 1
+}
+
+# unpack PACKAGE [RELEASE], of the suite that was looked into, below $work/unpacked.
+unpack() {
+  version=$(apt-cache $options madison "$1" | awk -v want="${2-}" 'want == "" || index($3, want ".") == 1 { print $3; exit }')
+  [ -n "$version" ] && (cd "$work" && apt-get $options -qq download "$1=$version") && dpkg-deb -x "$work/$1"_*.deb "$work/unpacked"
+}
+
 # from_suite SUITE PACKAGE RELEASE BINARY TARGET
 from_suite() {
   [ ! -x "$tools/$5" ] && [ -n "$mirror" ] || return 0
   echo "test: fetching $2 $3 from a later suite"
-  work=$(mktemp -d)
-  chmod 755 "$work"
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/unpacked" "$tools"
-  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$1" >"$work/sources"
-  options="-o Dir::Etc::sourcelist=$work/sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache -o APT::Sandbox::User=root"
-  version=''
-  if apt-get $options -qq update; then
-    version=$(apt-cache $options madison "$2" | awk -v want="$3." 'index($3, want) == 1 { print $3; exit }')
-  fi
-  if [ -n "$version" ] && (cd "$work" && apt-get $options -qq download "$2=$version"); then
-    dpkg-deb -x "$work/$2"_*.deb "$work/unpacked"
+  if look_into "$1" && unpack "$2" "$3"; then
     found=$(find "$work/unpacked" -type f -name "$4" -perm -100 | head -n 1)
     [ -n "$found" ] && cp "$found" "$tools/$5"
   fi
-  rm -rf "$work"
   [ -x "$tools/$5" ] || echo "test: no $2 $3 could be had; what needs it is left out"
+}
+
+# containerd_from SUITE RELEASE: containerd with the runc of its suite, in containerd-RELEASE/bin.
+containerd_from() {
+  [ ! -x "$tools/containerd-$2/bin/runc" ] && [ -n "$mirror" ] || return 0
+  echo "test: fetching containerd $2 from another suite"
+  if look_into "$1" && unpack containerd "$2" && unpack runc; then
+    made=$work/unpacked/made
+    mkdir -p "$made/bin"
+    (cd "$work/unpacked/usr/bin" && cp containerd containerd-shim-runc-v2 ctr "$made/bin/")
+    cp "$work/unpacked/usr/sbin/runc" "$made/bin/"
+    if "$made/bin/runc" --version >/dev/null 2>&1 || runc_with_libraries; then
+      rm -rf "$tools/containerd-$2"
+      cp -R "$made" "$tools/containerd-$2"
+    fi
+  fi
+  [ -x "$tools/containerd-$2/bin/runc" ] || echo "test: no containerd $2 could be had; what needs it is left out"
+}
+
+# For a runc that asks for a later C library than the machine's: its suite's takes the place of the machine's in a mount namespace of that one
+# process. (Run by its suite's loader instead, it could not start itself again, as it does inside of a container.) The containers' mounts come
+# from the machine still, but none of theirs reaches the machine.
+runc_with_libraries() {
+  unpack libc6 && unpack libseccomp2 || return 1
+  triplet=$(uname -m)-linux-gnu
+  mv "$made/bin/runc" "$made/runc"
+  mkdir "$made/libraries"
+  for folder in "$work/unpacked/lib/$triplet" "$work/unpacked/usr/lib/$triplet"; do
+    [ ! -d "$folder" ] || find "$folder" -maxdepth 1 -name '*.so*' -exec cp -P {} "$made/libraries/" \;
+  done
+  cat >"$made/bin/runc" <<EOF
+#!/bin/sh
+here=\${0%/*}/..
+exec unshare --mount --propagation slave sh -c 'mount --bind "\$0" /usr/lib/$triplet && exec "\$@"' "\$here/libraries" "\$here/runc" "\$@"
+EOF
+  chmod 755 "$made/bin/runc"
+  "$made/bin/runc" --version >/dev/null
 }
 
 from_suite forky kubectl "$kubectl_version" kubectl "kubectl-$kubectl_version"
 from_suite forky etcd-server "$etcd_version" etcd etcd-later
+
+# The container runtimes beside the machine's own: the last that speaks v1alpha2 alone, and those that came after Debian 12's.
+containerd_from bullseye 1.4
+containerd_from trixie 1.7
+containerd_from forky 2
 
 # scripts/test.ts puts $tools/bin first on the PATH.
 minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": "\([0-9]*\).*/\1/p' | head -n 1)
 if [ "${minor:-0}" -lt "$oldest_kubectl_minor" ]; then
   from_suite trixie kubectl "$older_kubectl_version" kubectl "kubectl-$older_kubectl_version"
   mkdir -p "$tools/bin"
-  ln -sf "../kubectl-$kubectl_version" "$tools/bin/kubectl"
+  newest=$(ls "$tools" | grep '^kubectl-' | sort -V | tail -n 1)
+  [ -z "$newest" ] || ln -sf "../$newest" "$tools/bin/kubectl"
 fi
 
 if [ ! -x "$tools/node-$node_version/bin/node" ] && command -v npm >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 /** Documents that name a file name one that exists, and the page about dependencies names those that are used. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { importsOf, projectRoot, sourceFiles } from './source-files.ts';
 
@@ -38,6 +38,33 @@ test('what stands is proven by tests: a row that claims something names their fi
     return isClaim && (named.length === 0 || others.length > 0) ? [`${id}: ${others.join(', ') || 'no test'}`] : [];
   });
   assert.deepEqual(offences, []);
+});
+
+test('every folder of more than three sources says where to begin: by a file of its name, or in ARCHITECTURE.md', () => {
+  const rows = textOf('ARCHITECTURE.md').matchAll(/^\| `([\w/-]+)\/` \| `([\w./-]+\.ts)` \|/gm);
+  const told = new Map([...rows].map(([, folder, file]) => [folder!, file!]));
+  const files = new Map<string, string[]>();
+  for (const { path } of sourceFiles('src')) {
+    const folder = dirname(path).slice('src/'.length);
+    if (/\.(test|fixture|contract)\.ts$/.test(path) || /(^|\/)gen$|^api\//.test(folder)) continue;
+    files.set(folder, [...(files.get(folder) ?? []), basename(path, '.ts')]);
+  }
+  const offences = [...files].filter(([folder, names]) => {
+    const name = basename(folder);
+    const own = [
+      name,
+      name.replace(/s$/, ''),
+      `${name}-controller`,
+      `${name}-server`,
+      `${name}-store`,
+      'index',
+      'main',
+    ];
+    return names.length > 3 && !own.some((file) => names.includes(file)) && !told.has(folder);
+  });
+  assert.deepEqual(offences, []);
+  const gone = [...told].filter(([folder, file]) => !exists(join('src', folder, file)));
+  assert.deepEqual(gone, []);
 });
 
 test('every package that is imported is a dependency with a line in ADR 2, and every line there is a dependency', () => {

@@ -3,6 +3,8 @@ import { quote } from './go-text.ts';
 
 const int64 = { least: -(2n ** 63n), greatest: 2n ** 63n - 1n } as const;
 const greatestUint64 = 2n ** 64n - 1n;
+/** Digits of which every number is a double. */
+const longestExact = 15;
 
 /** Beyond 2^53 the nearest double. Throws an Error: `strconv.ParseInt: parsing "x": invalid syntax`. */
 export function parseInt64(text: string): number {
@@ -16,7 +18,8 @@ export function parseInt64(text: string): number {
 /** The same for numbers that cannot be negative: `strconv.ParseUint: ...`. */
 export function parseUint64(text: string): number {
   if (!/^\d+$/.test(text)) throw new Error(`strconv.ParseUint: parsing ${quote(text)}: invalid syntax`);
-  if (BigInt(text) > greatestUint64) throw new Error(`strconv.ParseUint: parsing ${quote(text)}: value out of range`);
+  if (text.length > longestExact && BigInt(text) > greatestUint64)
+    throw new Error(`strconv.ParseUint: parsing ${quote(text)}: value out of range`);
   return Number(text);
 }
 

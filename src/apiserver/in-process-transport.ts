@@ -94,8 +94,8 @@ class InProcessTransport implements Transport {
     if (request.contentType !== undefined) headers['content-type'] = request.contentType;
     return {
       method: request.method,
-      path: decodeURIComponent(request.path),
-      query: new URLSearchParams([...(request.query ?? [])]),
+      path: request.path.includes('%') ? decodeURIComponent(request.path) : request.path,
+      query: request.query ? new URLSearchParams([...request.query]) : new URLSearchParams(),
       headers,
       body,
       remoteAddress: '',

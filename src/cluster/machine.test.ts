@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { importedNames } from './images.ts';
-import { nameServers, nodeNameOf } from './machine.ts';
+import { chooseAddress, nameServers, nodeNameOf } from './machine.ts';
 
 for (const { hostname, name } of [
   { hostname: 'Laptop.Local', name: 'laptop.local' },
@@ -12,6 +12,31 @@ for (const { hostname, name } of [
   { hostname: '-.-', name: 'node' },
 ])
   test(`a machine called ${hostname} is the Node ${name}`, () => assert.equal(nodeNameOf(hostname), name));
+
+const interfaceOf = (address: string, internal = false) => [
+  { address, internal, family: 'IPv4' as const, netmask: '255.255.255.0', mac: '', cidr: null },
+];
+const loopback = { lo: interfaceOf('127.0.0.1', true) };
+
+for (const { name, interfaces, chosen } of [
+  {
+    name: 'of the interface with the default route',
+    interfaces: { ...loopback, eth0: interfaceOf('192.0.2.1'), eth1: interfaceOf('192.0.2.2') },
+    chosen: '192.0.2.2',
+  },
+  {
+    name: 'of another interface, but not a link-local one',
+    interfaces: { ...loopback, usb0: interfaceOf('169.254.0.1'), eth0: interfaceOf('192.0.2.1') },
+    chosen: '192.0.2.1',
+  },
+  {
+    name: 'of the loopback interface, where there is no other',
+    interfaces: { lo: [...loopback.lo, ...interfaceOf('10.255.255.1', true)] },
+    chosen: '10.255.255.1',
+  },
+  { name: 'none, where there is none but loopback´s own', interfaces: loopback, chosen: undefined },
+])
+  test(`the machine´s address is ${name}`, () => assert.equal(chooseAddress(interfaces, 'eth1'), chosen));
 
 test('the machine´s name servers are read without those that would ask us again', () => {
   const folder = mkdtempSync(join(tmpdir(), 'coracle-resolv-'));

@@ -1,6 +1,6 @@
 /** The machine and the user a command runs on and as: read once, here, and handed on as values. */
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir, networkInterfaces, hostname as systemHostname } from 'node:os';
+import { homedir, type NetworkInterfaceInfo, networkInterfaces, hostname as systemHostname } from 'node:os';
 import { join } from 'node:path';
 import { ownExtension } from '../base/own-imports.ts';
 import type { Machine } from './requirements.ts';
@@ -39,20 +39,31 @@ export function nodeNameOf(hostname: string): string {
   return name || 'node';
 }
 
-/**
- * The address other machines and Pods reach this one by: of the interface with the default route, else the first that is neither
- * loopback nor link-local. Undefined on a machine that has none.
- */
+/** The address other machines and Pods reach this one by; undefined on a machine that has none. */
 export function nodeAddress(): string | undefined {
   const routes = readText('/proc/net/route');
   const defaultInterface = routes
     .split('\n')
     .map((line) => line.split('\t'))
     .find((fields) => fields[1] === '00000000')?.[0];
-  const candidates = Object.entries(networkInterfaces())
+  return chooseAddress(networkInterfaces(), defaultInterface);
+}
+
+/**
+ * Of the interface with the default route, else the first that is neither loopback nor link-local. One of the machine's own that lies on its
+ * loopback interface, as routed machines have them, is better than none.
+ */
+export function chooseAddress(
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
+  defaultInterface: string | undefined,
+): string | undefined {
+  const candidates = Object.entries(interfaces)
     .flatMap(([name, list = []]) => list.map((entry) => ({ name, ...entry })))
-    .filter(({ family, internal, address }) => family === 'IPv4' && !internal && !address.startsWith('169.254.'));
-  return (candidates.find(({ name }) => name === defaultInterface) ?? candidates[0])?.address;
+    .filter(
+      ({ family, address }) => family === 'IPv4' && !address.startsWith('169.254.') && !address.startsWith('127.'),
+    );
+  const outside = candidates.filter(({ internal }) => !internal);
+  return (outside.find(({ name }) => name === defaultInterface) ?? outside[0] ?? candidates[0])?.address;
 }
 
 /** Name servers of the machine itself, without those in `except`. */

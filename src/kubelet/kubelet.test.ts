@@ -140,7 +140,7 @@ describe('registration', () => {
     const tries: number[] = [];
     const { clock } = await setUp({
       prepare: async ({ api, clock }) =>
-        api.memory.failWith(({ path }) => {
+        api.failWith(({ path }) => {
           if (!path.includes('leases')) return undefined;
           tries.push(clock.monotonic());
           return serviceUnavailable('away');
@@ -158,9 +158,9 @@ describe('registration', () => {
     const owner = (await lease()).metadata.ownerReferences?.[0];
     assert.deepEqual([owner?.kind, owner?.uid], ['Node', (await getNode(client, node))?.metadata.uid]);
     const [before] = await runtime.listContainers();
-    api.memory.failWith(() => serviceUnavailable('away'));
+    api.failWith(() => serviceUnavailable('away'));
     await clock.advance(3_600_000);
-    api.memory.failWith(undefined);
+    api.failWith(undefined);
     await clock.advance(20_000);
     const { renewTime, holderIdentity } = (await lease()).spec ?? {};
     assert.ok(clock.now() - Date.parse(renewTime ?? '') <= 20_000, `${renewTime}`);
@@ -663,11 +663,11 @@ describe('a kubelet that starts again', () => {
     await run(testPod('web', node, { containers: [forever] }));
     stop.abort(new Error('stop'));
     await clock.advance(1000);
-    api.memory.failWith(() => serviceUnavailable('away'));
+    api.failWith(() => serviceUnavailable('away'));
     await start();
     await clock.advance(300_000);
     assert.equal((await runtime.listContainers({ state: 'running' })).length, 1);
-    api.memory.failWith(undefined);
+    api.failWith(undefined);
     await clock.advance(60_000);
     assert.equal((await runtime.listContainers({ state: 'running' })).length, 1);
   });
@@ -677,12 +677,12 @@ describe('while the API server is away', () => {
   it('containers are restarted, and the status arrives later', async () => {
     const { run, api, clock, pod, runtime } = await setUp();
     await run(testPod('web', node, { containers: [forever] }));
-    api.memory.failWith(() => serviceUnavailable('away'));
+    api.failWith(() => serviceUnavailable('away'));
     const [container] = await runtime.listContainers();
     runtime.crash(container!.id, 3);
     await clock.advance(30_000);
     assert.equal((await runtime.listContainers({ state: 'running' })).length, 1, 'runs again');
-    api.memory.failWith(undefined);
+    api.failWith(undefined);
     await clock.advance(30_000);
     assert.equal(statusOf(await pod('web'), 'main')?.restartCount, 1);
     assert.equal(statusOf(await pod('web'), 'main')?.lastState?.terminated?.exitCode, 3);

@@ -291,7 +291,13 @@ class RunningKubelet implements Kubelet {
 
   async #register(): Promise<void> {
     if (!this.configuration.registerNode) return;
-    await registerNode(newNode(this.nodeName, this.#hostname, this.configuration, this.#facts), pick(this.#context));
+    await registerNode(
+      newNode(
+        { nodeName: this.nodeName, hostname: this.#hostname },
+        { configuration: this.configuration, facts: this.#facts },
+      ),
+      pick(this.#context),
+    );
   }
 
   async #followPods(): Promise<void> {
@@ -460,7 +466,12 @@ class RunningKubelet implements Kubelet {
     const current =
       this.#reporter.node ??
       informers.of(nodes, { fieldSelector: `metadata.name=${this.nodeName}` }).get(this.nodeName);
-    const base = current ?? newNode(this.nodeName, this.#hostname, this.configuration, this.#facts);
+    const base =
+      current ??
+      newNode(
+        { nodeName: this.nodeName, hostname: this.#hostname },
+        { configuration: this.configuration, facts: this.#facts },
+      );
     return { ...base, status: { ...base.status, allocatable: this.#reporter.allocatable } };
   }
 }

@@ -37,10 +37,13 @@ export class RealKubelet {
   readonly harness = kubeletHarness(systemClock);
   readonly client = this.harness.client;
   readonly #nodeName: string;
+  readonly #path: string | undefined;
   #started: Started | undefined;
 
-  constructor(nodeName: string) {
+  /** `path`: where containerd is looked for instead of the PATH. */
+  constructor(nodeName: string, path?: string) {
     this.#nodeName = nodeName;
+    this.#path = path;
   }
 
   get containerd(): TestContainerd {
@@ -62,7 +65,7 @@ export class RealKubelet {
 
   /** Resolves once the kubelet is ready. */
   async start(): Promise<void> {
-    const containerd = await startContainerd();
+    const containerd = await startContainerd(this.#path);
     try {
       this.#started = await this.#startOn(containerd);
     } catch (error) {

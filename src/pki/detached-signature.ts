@@ -19,7 +19,10 @@ export function detachedSignature(content: string, { id, secret }: SharedSecret)
 }
 
 /** Only what this very function's counterpart writes is believed: no other algorithm, no other header. */
-export function isSignedWith(content: string, signature: string, secret: SharedSecret): boolean {
+export function isSignedWith(
+  content: string,
+  { signature, secret }: { readonly signature: string; readonly secret: SharedSecret },
+): boolean {
   const expected = Buffer.from(detachedSignature(content, secret));
   const given = Buffer.from(signature);
   return given.length === expected.length && timingSafeEqual(given, expected);

@@ -29,12 +29,13 @@ export interface TestContainerd {
   ctr(...args: string[]): Promise<string>;
   /** Ends the daemon but not the containers, as a crash does. */
   kill(): Promise<void>;
-  /** After `kill`. */
-  restart(): Promise<void>;
+  /** After `kill`; with another PATH it may be another release. */
+  restart(path?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startContainerd(): Promise<TestContainerd> {
+/** `path`: where programs are looked for instead of the PATH. */
+export async function startContainerd(path = process.env.PATH ?? ''): Promise<TestContainerd> {
   const directory = await mkdtemp(join(tmpdir(), 'coracle-containerd-'));
   // Containers with users of their own start as somebody else, who has to reach their root.
   await chmod(directory, 0o711);
@@ -47,11 +48,11 @@ export async function startContainerd(): Promise<TestContainerd> {
   await mkdir(join(directory, 'certs.d'));
   await writeFile(join(directory, 'config.toml'), configuration(directory));
   await writeFile(join(directory, 'cni', '10-pods.conflist'), cniConfiguration(directory, bridge, podCidr));
-  let daemon = await launch(directory);
+  let daemon = await launch(directory, path);
 
   const ctr = async (...args: string[]) => {
-    const { stdout } = await run('ctr', ['-a', join(directory, 'containerd.sock'), '-n', 'k8s.io', ...args]);
-    return stdout;
+    const words = ['-a', join(directory, 'containerd.sock'), '-n', 'k8s.io', ...args];
+    return (await run('ctr', words, { env: { ...process.env, PATH: path } })).stdout;
   };
   const importImage = async (archive: Uint8Array) => {
     const file = join(directory, `import-${systemClock.monotonic()}.tar`);
@@ -69,8 +70,8 @@ export async function startContainerd(): Promise<TestContainerd> {
     importImage,
     ctr,
     kill: () => end(daemon, 'SIGKILL'),
-    async restart() {
-      daemon = await launch(directory);
+    async restart(other = path) {
+      daemon = await launch(directory, other);
     },
     async stop() {
       await removeContainers(ctr);
@@ -85,9 +86,10 @@ export async function startContainerd(): Promise<TestContainerd> {
   };
 }
 
-async function launch(directory: string): Promise<ChildProcess> {
+async function launch(directory: string, path: string): Promise<ChildProcess> {
   const daemon = spawn('containerd', ['-c', join(directory, 'config.toml'), '--log-level', 'warn'], {
     stdio: 'ignore',
+    env: { ...process.env, PATH: path },
   });
   try {
     const endpoint = `unix://${join(directory, 'containerd.sock')}`;

@@ -1,129 +1,79 @@
 /**
- * A small API server in memory, for tests of clients and controllers: objects, versions, watches, finalizers, optimistic
- * concurrency, and faults on demand. It is a `Transport`, so `createClient(new MemoryApi())` is a client. It knows nothing of kinds:
- * no defaulting, no validation, no admission; what needs those is tested on the real server.
+ * An API server of plain maps, as a `Transport`, for tests of clients and controllers: versions, conflicts, generations, statuses kept apart,
+ * finalizers, graceful deletion, propagation policies, selectors, patches, watches, discovery, and faults on demand. It keeps no rules: no
+ * validation, no admission, hardly a default, and it does not ask whether a namespace exists; what needs those is tested on the real server.
+ *
+ * Why not the real one everywhere: tests of controllers show them what a server would never hand out together (half an object, a Pod
+ * without a node that runs, a status out of the blue), they look at every write, and hundreds of them take seconds; a control plane is
+ * a fifth of a second each. What keeps this one honest is `memory-api.test.ts`, which runs the same cases on it and on the real server.
  */
-
-import { parseFieldSelector } from '../apimachinery/fields.ts';
-import { parseLabelSelector } from '../apimachinery/labels.ts';
-import type { KubeObject } from '../apimachinery/meta.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { builtinResources, builtinSchema } from '../api/schema.ts';
+import { type Draft, draft, type KubeObject, keyOf } from '../apimachinery/meta.ts';
 import { applyJsonPatch } from '../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../apimachinery/patch/merge-patch.ts';
-import {
-  alreadyExists,
-  badRequest,
-  conflict,
-  expired,
-  genericServerResponse,
-  notFound,
-} from '../apimachinery/status.ts';
+import { applyStrategicMergePatch } from '../apimachinery/patch/strategic-merge-patch.ts';
+import type { ResourceType } from '../apimachinery/resource.ts';
+import { alreadyExists, badRequest, conflict, genericServerResponse, notFound } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
 import { deepFreeze } from '../base/deep-freeze.ts';
-import type { Transport, TransportRequest } from '../client/client.ts';
+import { type Random, randomSuffix, seededRandom } from '../base/random.ts';
+import type { Client, Transport, TransportRequest } from '../client/client.ts';
+import { createClient } from '../client/typed-client.ts';
+import { discoveryList, otherUid, terminatingNamespace } from './memory-api-answers.ts';
+import { type ChangeListener, MemoryTables, type Selection, selectionOf, type Table } from './memory-tables.ts';
+
+export type Loose = Draft<KubeObject> & {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+} & Record<string, unknown>;
 
 /** Where a path points to: `/apis/apps/v1/namespaces/a/deployments/b/status`. */
 interface Target {
-  /** Root, version and resource: `/apis/apps/v1/deployments`. */
-  readonly collection: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly subresource: string;
+  readonly table: Table;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
 }
 
-interface Stored {
-  readonly target: Target;
-  readonly object: KubeObject;
-}
-
-interface Change extends Stored {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  readonly version: number;
-  readonly previous: KubeObject | undefined;
+interface DeleteBody {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: string;
+  readonly gracePeriodSeconds?: number;
 }
 
 interface Watcher {
-  readonly target: Target;
-  readonly matches: (object: KubeObject) => boolean;
+  readonly selection: Selection;
   readonly bookmarks: boolean;
   push(event: { readonly type: string; readonly object: unknown }): void;
   end(error?: unknown): void;
 }
 
-export interface MemoryApiOptions {
-  /** For creationTimestamp and deletionTimestamp. */
-  readonly clock?: Clock;
-}
+const propagationFinalizers: Readonly<Record<string, string>> = { Orphan: 'orphan', Foreground: 'foregroundDeletion' };
 
 export class MemoryApi implements Transport {
+  readonly client: Client;
   /** Requests so far, watches included. */
   readonly requests: TransportRequest[] = [];
   readonly #clock: Clock | undefined;
-  readonly #objects = new Map<string, Stored>();
+  readonly #random: Random = seededRandom(7);
+  readonly #tables = new MemoryTables(builtinResources());
   readonly #watchers = new Set<Watcher>();
-  #changes: Change[] = [];
-  #version = 1;
-  #oldest = 0;
-  #sequence = 0;
   #fault: ((request: TransportRequest) => unknown) | undefined;
+  #tokens = 0;
 
-  constructor(options: MemoryApiOptions = {}) {
-    this.#clock = options.clock;
+  /** `clock`: for the times in metadata. */
+  constructor({ clock }: { readonly clock?: Clock } = {}) {
+    this.#clock = clock;
+    this.client = createClient(this);
+    this.#tables.onChange((change) => {
+      for (const watcher of this.#watchers) deliver(watcher, change);
+    });
   }
 
-  async send(request: TransportRequest): Promise<unknown> {
-    this.requests.push(request);
-    await turn();
-    request.signal?.throwIfAborted();
-    await this.#raiseFault(request);
-    return deepFreeze(this.#serve(request));
-  }
-
-  async *stream(request: TransportRequest): AsyncGenerator<{ type: string; object: unknown }, void, undefined> {
-    this.requests.push(request);
-    await turn();
-    request.signal?.throwIfAborted();
-    await this.#raiseFault(request);
-    const queue: { readonly type: string; readonly object: unknown }[] = [];
-    let wake = () => {};
-    let ended: { readonly error: unknown } | undefined;
-    const target = targetOf(request.path);
-    const watcher: Watcher = {
-      target,
-      matches: selection(request),
-      bookmarks: request.query?.get('allowWatchBookmarks') === 'true',
-      push: (event) => {
-        queue.push(event);
-        wake();
-      },
-      end: (error) => {
-        ended = { error };
-        wake();
-      },
-    };
-    const abort = () => watcher.end(request.signal?.reason ?? new Error('aborted'));
-    request.signal?.addEventListener('abort', abort, { once: true });
-    this.#begin(watcher, request.query?.get('resourceVersion'));
-    this.#watchers.add(watcher);
-    try {
-      for (;;) {
-        const event = queue.shift();
-        if (event) yield event;
-        else if (ended) {
-          if (ended.error !== undefined) throw ended.error;
-          return;
-        } else await new Promise<void>((resolve) => (wake = resolve));
-      }
-    } finally {
-      this.#watchers.delete(watcher);
-      request.signal?.removeEventListener('abort', abort);
-    }
-  }
-
-  async close(): Promise<void> {
-    this.dropWatches(new Error('the transport is closed'));
+  get resourceVersion(): string {
+    return String(this.#tables.revision);
   }
 
   /** Watches now open. */
@@ -131,11 +81,53 @@ export class MemoryApi implements Transport {
     return this.#watchers.size;
   }
 
-  get resourceVersion(): string {
-    return String(this.#version);
+  /** All requests that were to change something, in order. */
+  get writes(): readonly TransportRequest[] {
+    return this.requests.filter(({ method }) => method !== 'GET');
   }
 
-  /** `fault` is asked before each request; what it returns (or resolves to) is thrown, undefined lets the request through. */
+  /** All objects of a resource as they are stored. */
+  all<T extends KubeObject>(type: ResourceType<T>): readonly T[] {
+    return [...this.#tables.of(type).objects.values()] as unknown as readonly T[];
+  }
+
+  find<T extends KubeObject>(type: ResourceType<T>, key: string): T | undefined {
+    return this.#tables.of(type).objects.get(key) as T | undefined;
+  }
+
+  /** Stores objects past all rules, new or in place of those that are there. */
+  put<T extends KubeObject>(type: ResourceType<T>, ...objects: readonly T[]): void {
+    const table = this.#tables.of(type);
+    for (const object of objects) {
+      const next = draft(object) as Loose;
+      const present = table.objects.get(keyOf(object));
+      next.metadata.uid ??= present?.metadata.uid ?? this.#random.uuid();
+      next.metadata.creationTimestamp ??= present?.metadata.creationTimestamp ?? this.#now();
+      this.#tables.store(table, next);
+    }
+  }
+
+  /** Changes a stored object past all rules, as kubelets and tests do. */
+  alter<T extends KubeObject>(type: ResourceType<T>, key: string, change: (object: Draft<T>) => void): void {
+    const present = this.find(type, key);
+    if (!present) throw new Error(`no ${type.resource} ${key}`);
+    const next = draft(present);
+    change(next);
+    this.#tables.store(this.#tables.of(type), next as unknown as Loose);
+  }
+
+  /** Removes an object past all rules. */
+  erase<T extends KubeObject>(type: ResourceType<T>, key: string): void {
+    const present = this.find(type, key);
+    if (present) this.#tables.remove(this.#tables.of(type), draft(present) as unknown as Loose);
+  }
+
+  /** Told of each change at once, before any watch is. */
+  onChange(listener: ChangeListener): void {
+    this.#tables.onChange(listener);
+  }
+
+  /** `fault` is asked before each request; what it throws, returns or resolves to is thrown, undefined lets the request through. */
   failWith(fault: ((request: TransportRequest) => unknown) | undefined): void {
     this.#fault = fault;
   }
@@ -152,8 +144,7 @@ export class MemoryApi implements Transport {
 
   /** Forgets the past: watches from versions before now fail with 410. */
   compact(): void {
-    this.#oldest = this.#version;
-    this.#changes = [];
+    this.#tables.compact();
   }
 
   /** Sends a bookmark to all watches that take them. */
@@ -162,223 +153,251 @@ export class MemoryApi implements Transport {
     for (const watcher of this.#watchers) if (watcher.bookmarks) watcher.push({ type: 'BOOKMARK', object });
   }
 
-  #begin(watcher: Watcher, from: string | undefined): void {
-    if (from === undefined || from === '' || from === '0') {
-      for (const stored of this.#objects.values()) {
-        if (covers(watcher, stored)) watcher.push({ type: 'ADDED', object: stored.object });
-      }
-      return;
-    }
-    if (Number(from) < this.#oldest) {
-      throw expired(`too old resource version: ${from} (${this.#oldest})`);
-    }
-    for (const change of this.#changes) if (change.version > Number(from)) deliver(watcher, change);
+  async send(sent: TransportRequest): Promise<unknown> {
+    const request = await this.#arrival(sent);
+    if (request.path === '/api' || request.path === '/apis')
+      return discoveryList(this.#tables.rows, request.path === '/api');
+    return deepFreeze(this.#serve(request));
   }
 
-  async #raiseFault(request: TransportRequest): Promise<void> {
+  async *stream(sent: TransportRequest): AsyncGenerator<{ type: string; object: unknown }, void, undefined> {
+    const { path, query, signal } = await this.#arrival(sent);
+    const { table, namespace } = this.#route(path);
+    const queue: { readonly type: string; readonly object: unknown }[] = [];
+    let wake = () => {};
+    let ended: { readonly error: unknown } | undefined;
+    const watcher: Watcher = {
+      selection: selectionOf(table, namespace, query),
+      bookmarks: query?.get('allowWatchBookmarks') === 'true',
+      push: (event) => {
+        queue.push(event);
+        wake();
+      },
+      end: (error) => {
+        ended = { error };
+        wake();
+      },
+    };
+    const abort = () => watcher.end(signal?.reason ?? new Error('aborted'));
+    signal?.addEventListener('abort', abort, { once: true });
+    for (const change of this.#tables.since(table, query?.get('resourceVersion'))) deliver(watcher, change);
+    this.#watchers.add(watcher);
+    try {
+      for (;;) {
+        const event = queue.shift();
+        if (event) yield event;
+        else if (ended) {
+          if (ended.error !== undefined) throw ended.error;
+          return;
+        } else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.dropWatches(new Error('the transport is closed'));
+  }
+
+  /** Answers come in a later macrotask, as from a real server, and nobody's body is shared. */
+  async #arrival(sent: TransportRequest): Promise<TransportRequest> {
+    const request = sent.body === undefined ? sent : { ...sent, body: JSON.parse(JSON.stringify(sent.body)) };
+    this.requests.push(request);
+    await new Promise((resolve) => setImmediate(resolve));
+    request.signal?.throwIfAborted();
     const fault = await this.#fault?.(request);
     if (fault !== undefined) throw fault;
+    return request;
   }
 
   #serve(request: TransportRequest): unknown {
-    const target = targetOf(request.path);
-    const body = request.body === undefined ? undefined : (JSON.parse(JSON.stringify(request.body)) as KubeObject);
+    const target = this.#route(request.path);
     switch (request.method) {
       case 'GET':
-        return target.name === '' ? this.#list(target, request) : this.#find(target).object;
+        return target.name === undefined ? this.#list(target, request) : this.#present(target);
       case 'POST':
-        return this.#create(target, body!);
+        return this.#create(target, request.body as KubeObject);
       case 'PUT':
-        return this.#update(target, body!);
+        return this.#update(target, request.body as KubeObject);
       case 'PATCH':
-        return this.#patch(target, request, body);
+        return this.#patch(target, request);
       case 'DELETE':
-        return target.name === '' ? this.#deleteAll(target, request) : this.#delete(target, body);
+        return target.name === undefined
+          ? this.#deleteAll(target, request)
+          : this.#delete(target, (request.body ?? {}) as DeleteBody);
     }
   }
 
-  #find(target: Target): Stored {
-    const stored = this.#objects.get(keyOf(target));
-    if (!stored) throw notFound(target, target.name);
-    return stored;
+  #route(path: string): Target {
+    const parts = path.split('/').slice(1).map(decodeURIComponent);
+    const isCore = parts[0] === 'api';
+    const [group, version] = isCore ? ['', parts[1]] : [parts[1], parts[2]];
+    let rest = parts.slice(isCore ? 2 : 3);
+    let namespace: string | undefined;
+    if (rest[0] === 'namespaces' && rest.length > 2 && !['status', 'finalize'].includes(rest[2]!)) {
+      namespace = rest[1];
+      rest = rest.slice(2);
+    }
+    const [resource = '', name, subresource] = rest;
+    const table = this.#tables.find({ group: group ?? '', version: version ?? '', resource });
+    if (!table) throw genericServerResponse({ code: 404, method: '' });
+    return { table, namespace, name, subresource };
   }
 
-  #list(target: Target, request: TransportRequest): unknown {
-    const matches = selection(request);
-    const items = [...this.#objects.values()]
-      .filter((stored) => inScope(target, stored.target) && matches(stored.object))
-      .sort((a, b) => (keyOf(a.target) < keyOf(b.target) ? -1 : 1))
-      .map(({ object }) => object);
-    return { metadata: { resourceVersion: this.resourceVersion }, items };
+  #present({ table, namespace, name = '' }: Target): KubeObject {
+    const found = table.objects.get(namespace ? `${namespace}/${name}` : name);
+    if (!found) throw notFound(table.row, name);
+    return found;
   }
 
-  #create(target: Target, body: KubeObject): KubeObject {
-    if (target.subresource !== '') throw badRequest(`no subresource ${target.subresource} here`);
-    const generated = body.metadata.generateName ? `${body.metadata.generateName}${++this.#sequence}` : '';
-    const name = body.metadata.name ?? generated;
-    const at = { ...target, name, namespace: target.namespace || (body.metadata.namespace ?? '') };
-    if (this.#objects.has(keyOf(at))) throw alreadyExists(at, name);
-    const metadata = {
-      ...body.metadata,
-      name,
-      ...(at.namespace === '' ? {} : { namespace: at.namespace }),
-      uid: `uid-${++this.#sequence}`,
-      creationTimestamp: this.#now(),
-      generation: 1,
+  #list({ table, namespace }: Target, { query }: TransportRequest): unknown {
+    const { matches } = selectionOf(table, namespace, query);
+    const items = [...table.objects].filter(([, object]) => matches(object)).sort(([a], [b]) => (a < b ? -1 : 1));
+    return {
+      kind: `${table.row.kind}List`,
+      metadata: { resourceVersion: this.resourceVersion },
+      items: items.map(([, object]) => object),
     };
-    return this.#store('ADDED', at, { ...body, metadata }, undefined);
   }
 
-  #update(target: Target, body: KubeObject): KubeObject {
-    const { object: previous } = this.#find(target);
-    const wanted = body.metadata.resourceVersion;
-    if (wanted && wanted !== previous.metadata.resourceVersion) throw conflict(target, target.name);
-    const [from, to] = [previous as unknown as Record<string, unknown>, body as unknown as Record<string, unknown>];
-    const next = target.subresource === 'status' ? { ...from, status: to.status } : to;
-    const { uid, creationTimestamp, deletionTimestamp, generation = 1 } = previous.metadata;
-    const changed = JSON.stringify(from.spec) !== JSON.stringify(next.spec);
-    const metadata = {
-      ...(target.subresource === 'status' ? previous.metadata : body.metadata),
-      uid,
-      creationTimestamp,
-      ...(deletionTimestamp ? { deletionTimestamp } : {}),
-      generation: changed ? generation + 1 : generation,
-    };
-    const updated = { ...next, metadata } as KubeObject;
-    if (deletionTimestamp && !updated.metadata.finalizers?.length) return this.#remove(target, updated);
-    if (sameButVersion(previous, updated)) return previous;
-    return this.#store('MODIFIED', { ...target, subresource: '' }, updated, previous);
-  }
-
-  #patch(target: Target, request: TransportRequest, body: unknown): KubeObject {
-    const apply = request.contentType === 'application/apply-patch+yaml';
-    if (apply && !this.#objects.has(keyOf(target))) {
-      const object = body as KubeObject;
-      return this.#create({ ...target, name: '' }, { ...object, metadata: { ...object.metadata, name: target.name } });
+  #create(target: Target, body: KubeObject): unknown {
+    if (target.subresource) return this.#createSubresource(target, body);
+    const { table, namespace } = target;
+    const object = draft(body) as Loose;
+    const { metadata } = object;
+    if (namespace) metadata.namespace = namespace;
+    if (!metadata.name) metadata.name = `${metadata.generateName}${randomSuffix(this.#random)}`;
+    if (table.objects.has(keyOf(object))) throw alreadyExists(table.row, metadata.name);
+    const owner = namespace ? this.#tables.find(namespaceTable)?.objects.get(namespace) : undefined;
+    if (owner?.metadata.deletionTimestamp) throw terminatingNamespace(table.row, metadata.name, namespace ?? '');
+    metadata.uid = this.#random.uuid();
+    metadata.creationTimestamp = this.#now();
+    metadata.generation = 1;
+    if (hasStatus(table)) delete object.status;
+    if (table.row.resource === 'namespaces') {
+      object.spec = { ...object.spec, finalizers: ['kubernetes'] };
+      object.status = { phase: 'Active' };
     }
-    const { object } = this.#find(target);
-    const patched =
-      request.contentType === 'application/json-patch+json'
-        ? applyJsonPatch(object, body)
-        : (applyMergePatch(object, body) as KubeObject);
-    return this.#update(target, patched);
+    if (table.row.resource === 'pods') object.status = { phase: 'Pending' };
+    return this.#tables.store(table, object);
   }
 
-  #delete(target: Target, body: unknown): KubeObject {
-    const { object } = this.#find(target);
-    const wanted = (body as { preconditions?: { uid?: string } } | undefined)?.preconditions?.uid;
-    if (wanted !== undefined && wanted !== object.metadata.uid) {
-      const message = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${object.metadata.uid}`;
-      throw conflict(target, target.name, message);
+  #createSubresource(target: Target, body: KubeObject): unknown {
+    switch (target.subresource) {
+      case 'binding': {
+        const { target: to } = body as unknown as { readonly target: { readonly name: string } };
+        const object = draft(this.#present(target)) as Loose;
+        object.spec = { ...object.spec, nodeName: to.name };
+        this.#tables.store(target.table, object);
+        return { kind: 'Status', status: 'Success' };
+      }
+      case 'eviction':
+        this.#delete(target, {});
+        return { kind: 'Status', status: 'Success' };
+      case 'token': {
+        // For any account: whether it is there is a rule.
+        const { spec } = body as unknown as { readonly spec: { readonly expirationSeconds?: number } };
+        const expirationTimestamp = this.#now((spec.expirationSeconds ?? 3600) * 1000);
+        return { ...body, status: { token: `token-${++this.#tokens}`, expirationTimestamp } };
+      }
+      default:
+        throw badRequest(`no subresource ${target.subresource} here`);
     }
-    if (!object.metadata.finalizers?.length) return this.#remove(target, object);
-    if (object.metadata.deletionTimestamp) return object;
-    const metadata = { ...object.metadata, deletionTimestamp: this.#now(), deletionGracePeriodSeconds: 0 };
-    return this.#store('MODIFIED', target, { ...object, metadata }, object);
   }
 
-  #deleteAll(target: Target, request: TransportRequest): unknown {
-    const matches = selection(request);
-    for (const stored of [...this.#objects.values()]) {
-      if (inScope(target, stored.target) && matches(stored.object)) this.#delete(stored.target, undefined);
+  #update(target: Target, body: KubeObject): unknown {
+    const present = this.#present(target) as Loose;
+    const { resourceVersion } = body.metadata;
+    if (resourceVersion && resourceVersion !== present.metadata.resourceVersion)
+      throw conflict(target.table.row, target.name ?? '');
+    return this.#replace(target, present, draft(body) as Loose);
+  }
+
+  #replace({ table, subresource, name = '' }: Target, present: Loose, object: Loose): unknown {
+    const { uid, creationTimestamp, generation = 1, deletionTimestamp, deletionGracePeriodSeconds } = present.metadata;
+    if (object.metadata.uid && object.metadata.uid !== uid) throw conflict(table.row, name);
+    if (subresource === 'status' || subresource === 'approval') object.spec = present.spec as Record<string, unknown>;
+    else if (hasStatus(table)) object.status = present.status as Record<string, unknown>;
+    const isChanged = subresource === undefined && !isDeepStrictEqual(object.spec, present.spec);
+    Object.assign(object.metadata, {
+      ...{ uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds },
+      generation: isChanged ? generation + 1 : generation,
+      resourceVersion: present.metadata.resourceVersion,
+    });
+    const next = JSON.parse(JSON.stringify(object)) as Loose;
+    return this.#tables.mayGo(table, next) ? this.#tables.remove(table, next) : this.#tables.store(table, next);
+  }
+
+  #patch(target: Target, { contentType = '', body: sent }: TransportRequest): unknown {
+    const body = sent as Record<string, unknown>;
+    const { table, namespace, name = '' } = target;
+    const isApply = contentType.includes('apply-patch');
+    if (isApply && !table.objects.has(namespace ? `${namespace}/${name}` : name))
+      return this.#create({ ...target, name: undefined }, { ...body, metadata: { ...(body.metadata ?? {}), name } });
+    const present = this.#present(target) as Loose;
+    if (contentType.includes('json-patch'))
+      return this.#replace(target, present, draft(applyJsonPatch(present, sent)) as Loose);
+    const { resourceVersion } = (body.metadata ?? {}) as KubeObject['metadata'];
+    if (resourceVersion !== undefined && resourceVersion !== present.metadata.resourceVersion)
+      throw conflict(table.row, name);
+    const patched = contentType.includes('strategic')
+      ? applyStrategicMergePatch(present, body, builtinSchema().type(table.row.type))
+      : applyMergePatch(present, body);
+    return this.#replace(target, present, draft(patched) as Loose);
+  }
+
+  #delete(target: Target, options: DeleteBody): unknown {
+    const { table, name = '' } = target;
+    const object = draft(this.#present(target)) as Loose;
+    const { metadata } = object;
+    const { uid, resourceVersion } = options.preconditions ?? {};
+    if (uid && uid !== metadata.uid) throw otherUid(table.row, name, { wanted: uid, found: metadata.uid ?? '' });
+    if (resourceVersion && resourceVersion !== metadata.resourceVersion) throw conflict(table.row, name);
+    const finalizer = propagationFinalizers[options.propagationPolicy ?? ''];
+    if (finalizer && !metadata.finalizers?.includes(finalizer))
+      metadata.finalizers = [...(metadata.finalizers ?? []), finalizer];
+    const grace = table.row.resource === 'pods' ? graceOf(object, options) : 0;
+    if (metadata.deletionTimestamp === undefined || grace < (metadata.deletionGracePeriodSeconds ?? 0)) {
+      metadata.deletionTimestamp = this.#now(grace * 1000);
+      metadata.deletionGracePeriodSeconds = grace;
     }
+    if (table.row.resource === 'namespaces') object.status = { ...object.status, phase: 'Terminating' };
+    return this.#tables.mayGo(table, object) ? this.#tables.remove(table, object) : this.#tables.store(table, object);
+  }
+
+  #deleteAll({ table, namespace }: Target, { body, query }: TransportRequest): unknown {
+    const { matches } = selectionOf(table, namespace, query);
+    for (const { metadata } of [...table.objects.values()].filter(matches))
+      this.#delete(
+        { table, namespace: metadata.namespace, name: metadata.name, subresource: undefined },
+        (body ?? {}) as DeleteBody,
+      );
     return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
   }
 
-  #store(type: 'ADDED' | 'MODIFIED', target: Target, object: KubeObject, previous: KubeObject | undefined): KubeObject {
-    const stored = this.#versioned(object);
-    this.#objects.set(keyOf(target), { target, object: stored });
-    this.#publish({ type, target, object: stored, previous, version: this.#version });
-    return stored;
-  }
-
-  #remove(target: Target, object: KubeObject): KubeObject {
-    const last = this.#versioned(object);
-    this.#objects.delete(keyOf(target));
-    this.#publish({ type: 'DELETED', target, object: last, previous: object, version: this.#version });
-    return last;
-  }
-
-  #versioned(object: KubeObject): KubeObject {
-    const resourceVersion = String(++this.#version);
-    return deepFreeze({ ...object, metadata: { ...object.metadata, resourceVersion } });
-  }
-
-  #publish(change: Change): void {
-    this.#changes.push(change);
-    for (const watcher of this.#watchers) deliver(watcher, change);
-  }
-
-  #now(): string {
-    return formatTime(this.#clock?.now() ?? 0);
+  #now(laterMs = 0): string {
+    return formatTime((this.#clock?.now() ?? 0) + laterMs);
   }
 }
 
-/** Answers come in a later macrotask, as from a real server. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+const namespaceTable = { group: '', version: 'v1', resource: 'namespaces' };
+
+function hasStatus({ row }: Table): boolean {
+  return row.subresources.some(({ name }) => name === 'status');
 }
 
-function targetOf(path: string): Target {
-  const parts = path
-    .split('/')
-    .filter((part) => part !== '')
-    .map(decodeURIComponent);
-  const core = parts[0] === 'api';
-  const root = parts.splice(0, core ? 2 : 3);
-  let namespace = '';
-  if (parts[0] === 'namespaces' && parts.length > 2 && !['status', 'finalize'].includes(parts[2]!)) {
-    namespace = parts[1]!;
-    parts.splice(0, 2);
-  }
-  const [resource = '', name = '', ...rest] = parts;
-  if (resource === '') throw genericServerResponse({ code: 404, method: '' });
-  const collection = `/${[...root, resource].join('/')}`;
-  return { collection, group: core ? '' : root[1]!, resource, namespace, name, subresource: rest.join('/') };
-}
-
-function keyOf({ collection, namespace, name }: Target): string {
-  return `${collection}|${namespace}|${name}`;
-}
-
-function inScope(asked: Target, found: Target): boolean {
-  return asked.collection === found.collection && (asked.namespace === '' || asked.namespace === found.namespace);
-}
-
-function covers(watcher: Watcher, stored: Stored): boolean {
-  return inScope(watcher.target, stored.target) && watcher.matches(stored.object);
+/** Only what may still run has time to end. */
+function graceOf({ spec, status }: Loose, { gracePeriodSeconds }: DeleteBody): number {
+  if (!spec?.nodeName || ['Succeeded', 'Failed'].includes(String(status?.phase))) return 0;
+  return gracePeriodSeconds ?? (spec.terminationGracePeriodSeconds as number | undefined) ?? 30;
 }
 
 /** An object that stops matching is deleted for the watcher, one that starts is added. */
-function deliver(watcher: Watcher, change: Change): void {
-  if (!inScope(watcher.target, change.target)) return;
-  const before = change.previous !== undefined && watcher.matches(change.previous);
-  const after = change.type !== 'DELETED' && watcher.matches(change.object);
-  if (!before && !after) return;
-  watcher.push({ type: !after ? 'DELETED' : before ? 'MODIFIED' : 'ADDED', object: change.object });
-}
-
-function selection(request: TransportRequest): (object: KubeObject) => boolean {
-  const labels = parseLabelSelector(request.query?.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(request.query?.get('fieldSelector') ?? '');
-  return (object) =>
-    labels.matches(object.metadata.labels) &&
-    fields.requirements.every(
-      ({ field, operator, value }) => (valueAt(object, field) === value) === (operator === '='),
-    );
-}
-
-function valueAt(object: unknown, path: string): string {
-  const value = path
-    .split('.')
-    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
-  return value === undefined ? '' : String(value);
-}
-
-function sameButVersion(a: KubeObject, b: KubeObject): boolean {
-  const plain = (object: KubeObject) => {
-    const { resourceVersion: _, ...metadata } = object.metadata;
-    return JSON.stringify({ ...object, metadata: Object.fromEntries(Object.entries(metadata).sort()) });
-  };
-  return plain(a) === plain(b);
+function deliver({ selection, push }: Watcher, { table, type, object, previous }: Parameters<ChangeListener>[0]): void {
+  if (selection.table !== table) return;
+  const before = previous !== undefined && selection.matches(previous);
+  const after = type !== 'DELETED' && selection.matches(object);
+  if (before || after) push({ type: !after ? 'DELETED' : before ? 'MODIFIED' : 'ADDED', object });
 }

@@ -39,6 +39,12 @@ describe('coracle refuses', () => {
     assert.match(second, advice);
     assert.deepEqual(more, [], 'two lines, and no stack');
   };
+  /** A PATH with what the launcher needs, and nothing else. */
+  const barePath = () => {
+    const path = mkdtempSync(join(cluster.folder, 'path-'));
+    for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
+    return path;
+  };
   const up = (...words: string[]) => ['up', '--runtime', 'simulated', '--detach', '--listen', cluster.listen, ...words];
 
   it('a port that is in use, by its number', async () => {
@@ -108,6 +114,14 @@ describe('coracle refuses', () => {
     refused(load, /is a folder/, /OCI image layout: tar -C .*image -cf - \. \| coracle image load -$/);
   });
 
+  it('nothing for want of kubectl, but says where to get it', () => {
+    const folder = join(cluster.folder, 'without-kubectl');
+    const { status, stdout, stderr } = coracle(up('--data-dir', folder), { env: { PATH: barePath() } });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /! kubectl is not on this machine: .*https:\/\/kubernetes\.io\/docs\/tasks\/tools\/$/m);
+    assert.equal(coracle(['down', '--purge', '--data-dir', folder]).status, 0);
+  });
+
   it('unknown verbs and options, with the usage', () => {
     const verb = coracle(['launch']);
     assert.equal(verb.status, 1);
@@ -118,13 +132,10 @@ describe('coracle refuses', () => {
 
   describe('root', needs('root'), () => {
     it('to start without what is not installed when nothing may be, and names it', () => {
-      const path = mkdtempSync(join(tmpdir(), 'coracle-path-'));
-      for (const program of ['dirname', 'readlink', 'cmp']) symlinkSync(`/usr/bin/${program}`, join(path, program));
       const folder = join(cluster.folder, 'bare');
       const { status, stderr } = coracle(['up', '--no-install', '--listen', cluster.listen, '--data-dir', folder], {
-        env: { PATH: path },
+        env: { PATH: barePath() },
       });
-      rmSync(path, { recursive: true });
       assert.equal(status, 1);
       assert.match(stderr, /^coracle: missing on this machine: containerd.*, and --no-install was given\.\n/);
       assert.match(stderr, /apt-get install containerd.*, or use --runtime simulated\.\n$/);

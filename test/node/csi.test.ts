@@ -137,11 +137,12 @@ describe('CSI volumes on containerd', needs('containers'), () => {
   const mounts = () => mountsBelow(join(configuration.rootDirectory, 'plugins'));
 
   it('what one Pod writes another reads, and in between nothing is mounted or attached', async () => {
-    const claim = await client.create(persistentVolumeClaims, {
+    harness.api.put(persistentVolumeClaims, {
       metadata: { namespace: 'default', name: 'disk' },
       spec: { accessModes: ['ReadWriteOnce'], volumeName: 'pv-1' },
       status: { phase: 'Bound', capacity: { storage: '1Gi' } },
     });
+    const claim = await client.get(persistentVolumeClaims, { namespace: 'default', name: 'disk' });
     await client.create(persistentVolumes, {
       metadata: { name: 'pv-1' },
       spec: {

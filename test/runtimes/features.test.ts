@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { getNode } from '../../src/kubelet/kubelet.fixture.ts';
 import { forever, RealKubelet } from '../../src/kubelet/real-kubelet.fixture.ts';
+import { needs } from '../../src/testing/needs.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 
 const node = 'of-today';
 
-describe('the kubelet on containerd 2', { concurrency: 4 }, () => {
+describe('the kubelet on containerd 2', { ...needs('containers'), concurrency: 4 }, () => {
   const real = new RealKubelet(node);
   before(() => real.start());
   after(() => real.stop());

@@ -25,6 +25,8 @@ export interface OwnedKind {
   inVersion(object: JsonObject, apiVersion: string): { readonly object: JsonObject; readonly shape: Shape } | undefined;
   /** The shape of a version; undefined for one that is no more. */
   shapeIn(apiVersion: string): Shape | undefined;
+  /** `reconciledFields`, for those who remember which sets need nothing. */
+  reconciled?(shape: Shape, set: FieldSet): FieldSet;
   /** The reverse: from that version to the version of the write. */
   fromVersion(object: JsonObject, apiVersion: string): JsonObject;
 }
@@ -130,10 +132,11 @@ export function applyOwnership(request: ApplyRequest): ApplyOutcome {
 
 /** As the types are now. Managers of versions that are no more are left as they are, to be forgotten below. */
 function reconciledManagers(kind: OwnedKind, managers: Managers): Managers {
+  const { reconciled = reconciledFields } = kind;
   let changed: Map<string, Manager> | undefined;
   for (const [identity, manager] of managers) {
     const shape = kind.shapeIn(manager.apiVersion);
-    const fields = shape ? reconciledFields(shape, manager.fields) : manager.fields;
+    const fields = shape ? reconciled(shape, manager.fields) : manager.fields;
     if (fields === manager.fields) continue;
     changed ??= new Map(managers);
     changed.set(identity, { ...manager, fields });

@@ -26,7 +26,8 @@ interface Selection {
 
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
-  readonly #selections = new Map<string, Selection>();
+  /** By what a resource is, then by operation and subresource. */
+  readonly #selections = new WeakMap<GroupVersionResource, Map<string, Selection>>();
   /** Set by the server that runs the chain. */
   meter: AdmissionMeter | undefined;
 
@@ -92,15 +93,20 @@ export class AdmissionChain {
   }
 
   #select(operation: Operation, resource: GroupVersionResource, subresource: string): Selection {
-    const key = `${operation} ${resource.group}/${resource.version}/${resource.resource}/${subresource}`;
-    let selection = this.#selections.get(key);
+    let ofResource = this.#selections.get(resource);
+    if (!ofResource) {
+      ofResource = new Map();
+      this.#selections.set(resource, ofResource);
+    }
+    const key = subresource === '' ? operation : `${operation} ${subresource}`;
+    let selection = ofResource.get(key);
     if (!selection) {
       const interested = this.#plugins.filter((plugin) => plugin.handles(operation, resource, subresource));
       selection = {
         mutating: interested.filter((plugin) => plugin.admit),
         validating: interested.filter((plugin) => plugin.validate),
       };
-      this.#selections.set(key, selection);
+      ofResource.set(key, selection);
     }
     return selection;
   }

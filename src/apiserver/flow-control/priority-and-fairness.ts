@@ -26,8 +26,8 @@ export interface PriorityAndFairnessOptions {
   readonly estimate: WorkEstimator;
 }
 
-/** Flows whose hash is kept. */
-const hashCapacity = 2000;
+/** Flows whose hash is kept: each node of a large cluster is one. */
+const hashCapacity = 16_384;
 const uncounted: Entry = { release() {} };
 
 export class PriorityAndFairness implements FlowControl {

@@ -30,7 +30,7 @@ export interface Served {
 export type Decision = Served | RejectReason;
 
 /** Hands kept dealt; there are as many as flows. */
-const handCapacity = 2000;
+const handCapacity = 16_384;
 
 export class QueueSet {
   readonly demand: SeatDemand;

@@ -4,6 +4,8 @@
  * each manager and kind, and never more than a bounded number.
  */
 import type { FieldSet } from '../../apimachinery/managed-fields/field-set.ts';
+import { reconciledFields } from '../../apimachinery/managed-fields/schema-change.ts';
+import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 
@@ -11,6 +13,8 @@ const capacity = 2000;
 
 export class FieldSetPool {
   readonly #sets = new Map<string, FieldSet>();
+  /** Sets in which nothing has to be reconciled with this shape. */
+  readonly #current = new Map<FieldSet, Shape>();
 
   /** An equal set, frozen: the one last seen under this key, or the given one from now on. */
   share(key: string, fields: FieldSet): FieldSet {
@@ -21,4 +25,14 @@ export class FieldSetPool {
     this.#sets.set(key, deepFreeze(fields));
     return fields;
   }
+
+  /** `reconciledFields`, once for each shared set. */
+  readonly reconciled = (shape: Shape, fields: FieldSet): FieldSet => {
+    if (this.#current.get(fields) === shape) return fields;
+    const now = reconciledFields(shape, fields);
+    if (now !== fields || !Object.isFrozen(fields)) return now;
+    if (this.#current.size >= capacity) this.#current.clear();
+    this.#current.set(fields, shape);
+    return fields;
+  };
 }

@@ -157,7 +157,7 @@ export function writerOf(operation: Operation, fieldManager: string, as: Writer[
 }
 
 /** The operation's kind in its own version, with the fields it cannot change. */
-export function ownedKind({ resource, kind, subresource }: Operation): OwnedKind {
+export function ownedKind({ resource, kind, subresource, environment }: Operation): OwnedKind {
   const { apiVersion } = resource;
   const shapeOf = ({ codec }: ServedResource) => codec.shape;
   return {
@@ -174,6 +174,7 @@ export function ownedKind({ resource, kind, subresource }: Operation): OwnedKind
       const version = wanted === apiVersion ? resource : kind.versions.get(wanted);
       return version && shapeOf(version);
     },
+    reconciled: environment.fieldSets.reconciled,
     fromVersion(object, from) {
       const version = kind.versions.get(from);
       return version ? fromHub(resource, toHub(version, object)) : object;

@@ -62,8 +62,12 @@ export function settleNamespace(
   }
 }
 
-/** All errors of an object's metadata. */
-export function validateMetadata(kind: StoredKind, { metadata }: KubeObject): FieldError[] {
+/** All errors of an object's metadata; what is the very same in `valid` is passed over. */
+export function validateMetadata(
+  kind: StoredKind,
+  { metadata }: KubeObject,
+  valid: Partial<ObjectMeta> = noMetadata,
+): FieldError[] {
   const at = path('metadata');
   const rule = kind.behaviour.validateName ?? nameIsDnsSubdomain;
   const errors: FieldError[] = [];
@@ -76,18 +80,27 @@ export function validateMetadata(kind: StoredKind, { metadata }: KubeObject): Fi
   if ((metadata.generation ?? 0) < 0) {
     errors.push(invalid(at.child('generation'), metadata.generation, 'must be greater than or equal to 0'));
   }
-  return [
-    ...errors,
-    ...validateLabels(metadata.labels, at.child('labels')),
-    ...validateAnnotations(at.child('annotations'), metadata.annotations),
-    ...validateOwners(metadata.ownerReferences ?? [], at.child('ownerReferences')),
-    ...validateFinalizers(kind, metadata.finalizers ?? [], at.child('finalizers')),
-    ...validateManagers(metadata.managedFields ?? [], at.child('managedFields')),
-  ];
+  const { labels, annotations, ownerReferences, finalizers, managedFields } = metadata;
+  if (labels !== valid.labels) errors.push(...validateLabels(labels, at.child('labels')));
+  if (annotations !== valid.annotations) errors.push(...validateAnnotations(at.child('annotations'), annotations));
+  if (ownerReferences && ownerReferences !== valid.ownerReferences)
+    errors.push(...validateOwners(ownerReferences, at.child('ownerReferences')));
+  if (finalizers && finalizers !== valid.finalizers)
+    errors.push(...validateFinalizers(kind, finalizers, at.child('finalizers')));
+  if (managedFields && managedFields !== valid.managedFields)
+    errors.push(...validateManagers(managedFields, at.child('managedFields')));
+  return errors;
 }
 
+const noMetadata: Partial<ObjectMeta> = {};
+
 /** What may not change, on top of `validateMetadata`. */
-export function validateMetadataUpdate(kind: StoredKind, next: KubeObject, previous: KubeObject): FieldError[] {
+export function validateMetadataUpdate(
+  kind: StoredKind,
+  next: KubeObject,
+  previous: KubeObject,
+  isPreviousValid: boolean,
+): FieldError[] {
   const at = path('metadata');
   const { metadata } = next;
   const old = previous.metadata;
@@ -114,7 +127,7 @@ export function validateMetadataUpdate(kind: StoredKind, next: KubeObject, previ
     if ((metadata[field] ?? null) === (old[field] ?? null)) continue;
     errors.push(invalid(at.child(field), metadata[field] ?? null, immutableMessage));
   }
-  return [...errors, ...validateMetadata(kind, next)];
+  return [...errors, ...validateMetadata(kind, next, isPreviousValid ? old : noMetadata)];
 }
 
 function validateNamespace(kind: StoredKind, namespace: string | undefined, at: FieldPath): FieldError[] {

@@ -142,33 +142,57 @@ export interface AdmissionRequest {
 
 /** Undefined when no plugin looks at such a request. */
 export function admissionAttributes(operation: Operation, request: AdmissionRequest): AdmissionAttributes | undefined {
-  const { resource, subresource, info, user, warnings, environment } = operation;
-  const { audit } = operation.request;
-  const gvr: GroupVersionResource = resource.row;
-  if (!environment.admission().handles(request.operation, gvr, subresource)) return undefined;
-  return {
-    operation: request.operation,
-    resource: gvr,
-    kind: request.kind ?? resource.row,
-    served: request.kind ? undefined : resource,
-    subresource,
+  const { environment, resource, subresource } = operation;
+  if (!environment.admission().handles(request.operation, resource.row, subresource)) return undefined;
+  return new RequestAttributes(operation, request);
+}
+
+/** What nearly nobody asks for is made when somebody does. */
+class RequestAttributes implements AdmissionAttributes {
+  readonly operation: AdmissionOperation;
+  readonly resource: GroupVersionResource;
+  readonly kind: GroupVersionKind;
+  readonly served: ServedResource | undefined;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  readonly object: Draft<KubeObject> | undefined;
+  readonly oldObject: KubeObject | undefined;
+  readonly #source: Operation;
+  readonly #request: AdmissionRequest;
+
+  constructor(source: Operation, request: AdmissionRequest) {
+    this.#source = source;
+    this.#request = request;
+    this.operation = request.operation;
+    this.resource = source.resource.row;
+    this.kind = request.kind ?? source.resource.row;
+    this.served = request.kind ? undefined : source.resource;
+    this.subresource = source.subresource;
     // A namespace is in itself, also when it is only about to be.
-    namespace: info.namespace || (operation.kind.name === 'namespaces' ? request.name : ''),
-    name: request.name,
-    user,
-    dryRun: request.dryRun,
-    get options() {
-      return operationOptions(request);
-    },
-    object: request.object,
-    oldObject: request.oldObject,
-    // Nearly nobody asks, and what would tell them is expensive.
-    get signal() {
-      return operation.request.signal;
-    },
-    warn: (message) => void warnings.push(message),
-    annotate: (key, value, level) => audit?.annotate(key, value, level),
-  };
+    this.namespace = source.info.namespace || (source.kind.name === 'namespaces' ? request.name : '');
+    this.name = request.name;
+    this.user = source.user;
+    this.dryRun = request.dryRun;
+    this.object = request.object;
+    this.oldObject = request.oldObject;
+  }
+
+  get options(): unknown {
+    return operationOptions(this.#request);
+  }
+
+  get signal(): AbortSignal {
+    return this.#source.request.signal;
+  }
+
+  readonly warn = (message: string): void => void this.#source.warnings.push(message);
+
+  annotate(...line: Parameters<NonNullable<AdmissionAttributes['annotate']>>): void {
+    this.#source.request.audit?.annotate(...line);
+  }
 }
 
 /** A patch is an update to admission, or a creation. */

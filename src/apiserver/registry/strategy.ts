@@ -66,7 +66,10 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
-export type UpdateValidation = UpdateScope & Pick<StrategyContext, 'warn'>;
+export interface UpdateValidation extends UpdateScope, StrategyContext {
+  /** This very release has validated the previous object; what the new one shares with it needs no second look. */
+  readonly isPreviousValid: boolean;
+}
 
 export function prepareForUpdate(
   kind: StoredKind,
@@ -129,14 +132,14 @@ export function validateUpdate(
   kind: StoredKind,
   object: KubeObject,
   previous: KubeObject,
-  context: UpdateValidation & StrategyContext,
+  context: UpdateValidation,
 ): void {
   const { behaviour } = kind;
   const own =
     context.subresource === ''
       ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
       : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
-  refuse(kind, object, [...validateMetadataUpdate(kind, object, previous), ...own]);
+  refuse(kind, object, [...validateMetadataUpdate(kind, object, previous, context.isPreviousValid), ...own]);
   const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
   for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }

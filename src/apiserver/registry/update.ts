@@ -9,6 +9,7 @@ import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { equalBut } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { conflict, invalid, messageOf, notFound, statusError } from '../../apimachinery/status.ts';
+import { shareEqualParts } from '../../base/deep-freeze.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
@@ -181,7 +182,9 @@ async function attemptUpdate(
     settleNamespace(next.metadata, kind, info.namespace);
     const context = { ...strategyContext(operation), subresource };
     prepareForUpdate(kind, next, previous, context);
-    validateUpdate(kind, next, previous, context);
+    // Nobody changes the new object after this, and whoever compares the two from here on passes over what they share.
+    shareEqualParts(next, previous);
+    validateUpdate(kind, next, previous, { ...context, isPreviousValid: current.isTrusted });
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     await operation.turnForOthers();

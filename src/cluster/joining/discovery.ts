@@ -75,7 +75,7 @@ function signedCluster({ data = {} }: ConfigMap, token: JoinToken): DiscoveredCl
       `the cluster does not know the token ${JSON.stringify(token.id)}; it may have expired.`,
       'Make a new one on the control plane: coracle token create.',
     );
-  if (!isSignedWith(kubeconfig, signature, token))
+  if (!isSignedWith(kubeconfig, { signature, secret: token }))
     throw new CommandError(
       'the server does not know the token´s secret: it is not the cluster that the token is for.',
       'Check the address and the token.',

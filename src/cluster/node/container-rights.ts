@@ -18,7 +18,8 @@ export function checkContainersAllowed(machine: Machine, cgroupMount = '/sys/fs/
   checkCgroups(cgroupMount);
   const unshare = findProgram(machine, 'unshare', ['/usr/bin']);
   if (unshare === undefined) return;
-  const { status, stderr } = spawnSync(unshare, ['--mount', 'true'], { encoding: 'utf8' });
+  // Of all programs it is the one that is known to be here.
+  const { status, stderr } = spawnSync(unshare, ['--mount', unshare, '--version'], { encoding: 'utf8' });
   if (status !== 0)
     throw new CommandError(
       `root may not make namespaces here, and containers need them: ${stderr.trim().replace(/^unshare: /, '')}.`,

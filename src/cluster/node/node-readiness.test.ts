@@ -32,15 +32,15 @@ const waiting = (clock: FakeClock, signal = new AbortController().signal) => {
   const note = (text: string) => void notes.push(text);
   const done = nodeReady(client, { nodeName: 'n', sinceMs: undefined, withinMs: 5000, clock, signal, note });
   done.catch(() => {});
-  return { client, notes, done };
+  return { api, notes, done };
 };
 
 test('waiting ends when the Node becomes Ready, and shows its reasons meanwhile', async () => {
   const clock = new FakeClock();
-  const { client, notes, done } = waiting(clock);
-  await client.create(nodes, nodeWith('False', '2026-01-01T00:00:00Z', 'no network'));
+  const { api, notes, done } = waiting(clock);
+  api.put(nodes, nodeWith('False', '2026-01-01T00:00:00Z', 'no network'));
   await clock.advance(10);
-  await client.update(nodes, nodeWith('True', '2026-01-01T00:00:00Z'));
+  api.put(nodes, nodeWith('True', '2026-01-01T00:00:00Z'));
   await clock.advance(10);
   await done;
   assert.deepEqual(notes, ['no network']);
@@ -49,8 +49,8 @@ test('waiting ends when the Node becomes Ready, and shows its reasons meanwhile'
 
 test('waiting gives up in time, with the Node´s own reason', async () => {
   const clock = new FakeClock();
-  const { client, done } = waiting(clock);
-  await client.create(nodes, nodeWith('False', '2026-01-01T00:00:00Z', 'no network'));
+  const { api, done } = waiting(clock);
+  api.put(nodes, nodeWith('False', '2026-01-01T00:00:00Z', 'no network'));
   await clock.advance(5001);
   await assert.rejects(done, (error) => error instanceof CommandError && /after 5 s: no network/.test(error.message));
   assert.equal(clock.pending, 0);

@@ -60,7 +60,8 @@ export async function connectStarting(
   const deadline = clock.monotonic() + interfaceReadyMs;
   for (;;) {
     try {
-      return await connectRuntime({ clock, endpoint });
+      // Nobody could bring the pause image back if it were collected.
+      return await connectRuntime({ clock, endpoint, pinnedImages: [pauseImageReference] });
     } catch (error) {
       if (!isRunning(process) || clock.monotonic() > deadline)
         throw new CommandError(

@@ -4,13 +4,18 @@ import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isNotFound } from '../../apimachinery/status.ts';
 import type { Client } from '../../client/client.ts';
 
+export interface FinalizerChange<T> {
+  readonly type: ResourceType<T>;
+  readonly object: T;
+  readonly finalizer: string;
+  /** Whether it is to be there. */
+  readonly present: boolean;
+}
+
 /** Writes nothing when it is so already; an object that is gone needs nothing. A conflict is the caller's to try again. */
 export async function setFinalizer<T extends KubeObject>(
   client: Client,
-  type: ResourceType<T>,
-  object: T,
-  finalizer: string,
-  present: boolean,
+  { type, object, finalizer, present }: FinalizerChange<T>,
 ): Promise<void> {
   const { finalizers = [] } = object.metadata;
   if (finalizers.includes(finalizer) === present) return;

@@ -7,7 +7,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { informerSet } from '../../reconcile/informer-set.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
-import { MemoryApi } from './memory-api.fixture.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
 
 export interface RecordedEvent {
   readonly type: string;
@@ -18,7 +18,7 @@ export interface RecordedEvent {
 
 export class MemoryCluster {
   readonly clock = new FakeClock();
-  readonly api = new MemoryApi(this.clock);
+  readonly api = new MemoryApi({ clock: this.clock });
   readonly client = this.api.client;
   readonly causes = new CauseLedger(this.clock);
   readonly queues = new QueueStatistics();

@@ -103,8 +103,14 @@ export class RolloutStep {
     if (paused === noted) return;
     const nowMs = this.#context.clock.now();
     const condition = paused
-      ? deploymentCondition('Progressing', 'Unknown', 'DeploymentPaused', 'Deployment is paused', nowMs)
-      : deploymentCondition('Progressing', 'Unknown', 'DeploymentResumed', 'Deployment is resumed', nowMs);
+      ? deploymentCondition(
+          { type: 'Progressing', status: 'Unknown', reason: 'DeploymentPaused', message: 'Deployment is paused' },
+          nowMs,
+        )
+      : deploymentCondition(
+          { type: 'Progressing', status: 'Unknown', reason: 'DeploymentResumed', message: 'Deployment is resumed' },
+          nowMs,
+        );
     await this.#writeStatus({
       ...deployment.status,
       conditions: setCondition(deployment.status?.conditions, condition),
@@ -192,7 +198,10 @@ export class RolloutStep {
     const conditions = this.#deployment.status?.conditions;
     const unknown = hasProgressDeadline(this.#deployment) && !findCondition(conditions, 'Progressing');
     const message = `Found new replica set ${quote(present.metadata.name ?? '')}`;
-    const found = deploymentCondition('Progressing', 'True', 'FoundNewReplicaSet', message, this.#context.clock.now());
+    const found = deploymentCondition(
+      { type: 'Progressing', status: 'True', reason: 'FoundNewReplicaSet', message },
+      this.#context.clock.now(),
+    );
     await this.#noteRevision(revisionOf(present), unknown ? found : undefined);
     return present;
   }
@@ -215,10 +224,7 @@ export class RolloutStep {
       this.#record('Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${count}`);
     const message = `Created new replica set ${quote(name)}`;
     const created = deploymentCondition(
-      'Progressing',
-      'True',
-      'NewReplicaSetCreated',
-      message,
+      { type: 'Progressing', status: 'True', reason: 'NewReplicaSetCreated', message },
       this.#context.clock.now(),
     );
     await this.#noteRevision(revision, !existed && hasProgressDeadline(this.#deployment) ? created : undefined);
@@ -274,7 +280,10 @@ export class RolloutStep {
     if (hasProgressDeadline(this.#deployment)) {
       const { status } = this.#deployment;
       const nowMs = this.#context.clock.now();
-      const failed = deploymentCondition('Progressing', 'False', 'ReplicaSetCreateError', message, nowMs);
+      const failed = deploymentCondition(
+        { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message },
+        nowMs,
+      );
       await this.#writeStatus({ ...status, conditions: setCondition(status?.conditions, failed) });
     }
     this.#record('Warning', 'ReplicaSetCreateError', message);

@@ -11,10 +11,7 @@ import { hasProgressDeadline, replicasOf, rollingLimits } from './revisions.ts';
 type Conditions = readonly DeploymentCondition[] | undefined;
 
 export function deploymentCondition(
-  type: string,
-  status: string,
-  reason: string,
-  message: string,
+  { type, status, reason, message }: Pick<Required<DeploymentCondition>, 'type' | 'status' | 'reason' | 'message'>,
   nowMs: number,
 ): DeploymentCondition {
   const now = formatTime(nowMs);
@@ -53,17 +50,21 @@ export function planStatus(
   const enough = availableReplicas >= replicasOf(deployment) - rollingLimits(deployment).maxUnavailable;
   const availability = enough
     ? deploymentCondition(
-        'Available',
-        'True',
-        'MinimumReplicasAvailable',
-        'Deployment has minimum availability.',
+        {
+          type: 'Available',
+          status: 'True',
+          reason: 'MinimumReplicasAvailable',
+          message: 'Deployment has minimum availability.',
+        },
         nowMs,
       )
     : deploymentCondition(
-        'Available',
-        'False',
-        'MinimumReplicasUnavailable',
-        'Deployment does not have minimum availability.',
+        {
+          type: 'Available',
+          status: 'False',
+          reason: 'MinimumReplicasUnavailable',
+          message: 'Deployment does not have minimum availability.',
+        },
         nowMs,
       );
   return {
@@ -108,11 +109,14 @@ function progress(
     const message = `${subject} has successfully progressed.`;
     return setCondition(
       status.conditions,
-      deploymentCondition('Progressing', 'True', 'NewReplicaSetAvailable', message, nowMs),
+      deploymentCondition({ type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', message }, nowMs),
     );
   }
   if (isProgressing(deployment, status)) {
-    const made = deploymentCondition('Progressing', 'True', 'ReplicaSetUpdated', `${subject} is progressing.`, nowMs);
+    const made = deploymentCondition(
+      { type: 'Progressing', status: 'True', reason: 'ReplicaSetUpdated', message: `${subject} is progressing.` },
+      nowMs,
+    );
     const since = present?.status === 'True' ? present.lastTransitionTime : made.lastTransitionTime;
     // Replaced even when reason and status stay: its lastUpdateTime is what the deadline is counted from.
     return [...withoutCondition(status.conditions, 'Progressing'), { ...made, lastTransitionTime: since }];
@@ -121,7 +125,7 @@ function progress(
   const message = `${subject} has timed out progressing.`;
   return setCondition(
     status.conditions,
-    deploymentCondition('Progressing', 'False', 'ProgressDeadlineExceeded', message, nowMs),
+    deploymentCondition({ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message }, nowMs),
   );
 }
 

@@ -142,10 +142,10 @@ test('250 Pods make three slices of at most 100, and a change of one writes one'
     sizes.every((size) => size <= 100),
     sizes.join(),
   );
-  cluster.api.writes.length = 0;
+  const before = cluster.api.writes.length;
   setReady(cluster, 7, false);
   await cluster.settle();
-  assert.equal(cluster.api.writes.filter(({ path }) => path.includes('endpointslices')).length, 1);
+  assert.equal(cluster.api.writes.slice(before).filter(({ path }) => path.includes('endpointslices')).length, 1);
 });
 
 test('a dual-stack Service has slices of both families', async () => {

@@ -143,6 +143,8 @@ export class OwnerGraph {
   }
 
   #reown(node: MutableNode, owners: readonly OwnerReference[], check: Set<string>): void {
+    // Versions of an object share what is equal in them.
+    if (node.owners === owners && owners.every(({ uid }) => this.#nodes.has(uid))) return;
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(owners.map((reference) => [reference.uid, reference]));
     node.owners = owners;

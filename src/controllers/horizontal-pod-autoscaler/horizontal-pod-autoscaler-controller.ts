@@ -268,7 +268,7 @@ class Look {
       this.#condition('AbleToScale', 'False', 'FailedUpdateScale', message);
       return;
     }
-    this.#history = withChange(this.#history, scale.spec.replicas ?? 0, replicas, this.#nowMs);
+    this.#history = withChange(this.#history, { before: scale.spec.replicas ?? 0, after: replicas, atMs: this.#nowMs });
     this.#status = { ...this.#status, lastScaleTime: formatTime(this.#nowMs) };
     this.#condition(
       'AbleToScale',

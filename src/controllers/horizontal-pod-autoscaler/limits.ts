@@ -160,9 +160,13 @@ function changeWithin(changes: readonly TimedReplicas[], periodSeconds: number, 
 }
 
 /** The history with a change of size that was made. */
-export function withChange(history: History, before: number, after: number, nowMs: number): History {
-  const keep = (changes: readonly TimedReplicas[]) => changes.filter(({ atMs }) => atMs > nowMs - longestMemoryMs);
-  const change = { atMs: nowMs, replicas: Math.abs(after - before) };
+export function withChange(
+  history: History,
+  { before, after, atMs }: { readonly before: number; readonly after: number; readonly atMs: number },
+): History {
+  const keep = (changes: readonly TimedReplicas[]) =>
+    changes.filter((earlier) => earlier.atMs > atMs - longestMemoryMs);
+  const change = { atMs, replicas: Math.abs(after - before) };
   if (after > before) return { ...history, ups: [...keep(history.ups), change] };
   return after < before ? { ...history, downs: [...keep(history.downs), change] } : history;
 }

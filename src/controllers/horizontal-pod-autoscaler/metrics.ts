@@ -211,8 +211,8 @@ async function ofObject(context: MetricContext, source: NonNullable<MetricSpec['
   const value = milli(first?.value ?? '0');
   const replicas =
     target.value === undefined
-      ? recommendByShare(value, milli(target.averageValue ?? '0'), current, tolerances)
-      : recommendByValue(value, milli(target.value), current, pods, tolerances);
+      ? recommendByShare({ totalMilli: value, averageMilli: milli(target.averageValue ?? '0'), current }, tolerances)
+      : recommendByValue({ valueMilli: value, targetMilli: milli(target.value), current }, { pods, tolerances });
   const status: MetricStatus = { type: 'Object', object: { describedObject, metric, current: { value: `${value}m` } } };
   return { replicas, name: `${describedObject.kind} metric ${metric.name}`, status };
 }
@@ -227,8 +227,8 @@ async function ofExternal(
   const total = items.reduce((sum, { value }) => sum + milli(value), 0);
   const replicas =
     target.averageValue === undefined
-      ? recommendByValue(total, milli(target.value ?? '0'), current, pods, tolerances)
-      : recommendByShare(total, milli(target.averageValue), current, tolerances);
+      ? recommendByValue({ valueMilli: total, targetMilli: milli(target.value ?? '0'), current }, { pods, tolerances })
+      : recommendByShare({ totalMilli: total, averageMilli: milli(target.averageValue), current }, tolerances);
   return {
     replicas,
     name: `external metric ${metric.name}`,

@@ -134,11 +134,12 @@ function usage({ target, pods }: MetricInput, known: ReadonlyMap<string, number>
 
 /** For metrics of something else than Pods: the value against the target, times the Pods that are ready. */
 export function recommendByValue(
-  valueMilli: number,
-  targetMilli: number,
-  current: number,
-  pods: readonly Pod[],
-  tolerances: Tolerances,
+  {
+    valueMilli,
+    targetMilli,
+    current,
+  }: { readonly valueMilli: number; readonly targetMilli: number; readonly current: number },
+  { pods, tolerances }: { readonly pods: readonly Pod[]; readonly tolerances: Tolerances },
 ): number {
   const ratio = valueMilli / targetMilli;
   if (current === 0) return Math.ceil(ratio);
@@ -149,9 +150,11 @@ export function recommendByValue(
 
 /** For totals that all replicas share. */
 export function recommendByShare(
-  totalMilli: number,
-  averageMilli: number,
-  current: number,
+  {
+    totalMilli,
+    averageMilli,
+    current,
+  }: { readonly totalMilli: number; readonly averageMilli: number; readonly current: number },
   tolerances: Tolerances,
 ): number {
   const ratio = current === 0 ? Number.POSITIVE_INFINITY : totalMilli / (averageMilli * current);

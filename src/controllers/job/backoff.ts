@@ -17,9 +17,11 @@ export const noFailures: BackoffRecord = { failuresSinceSuccess: 0, lastFailureM
 /** The record after Pods that ended since; failures before the last of the successes do not count. */
 export function recordEnds(
   record: BackoffRecord,
-  succeeded: readonly Pod[],
-  failed: readonly Pod[],
-  nowMs: number,
+  {
+    succeeded,
+    failed,
+    nowMs,
+  }: { readonly succeeded: readonly Pod[]; readonly failed: readonly Pod[]; readonly nowMs: number },
 ): BackoffRecord {
   const successes = succeeded.map((pod) => endedAtMs(pod, nowMs));
   const lastSuccess = successes.length > 0 ? Math.max(...successes) : undefined;

@@ -55,7 +55,11 @@ export class JobPass {
     this.#start();
     const { pods, untracked } = this.#input;
     const view = viewJob(this.#job, pods, untracked, this.#nowMs);
-    const record = recordEnds(this.#input.record, view.newSucceeded, view.newFailed, this.#nowMs);
+    const record = recordEnds(this.#input.record, {
+      succeeded: view.newSucceeded,
+      failed: view.newFailed,
+      nowMs: this.#nowMs,
+    });
     let decision = decideEarly(view);
     let againAfterMs: number | undefined;
     let backoffMs: number | undefined;
@@ -171,10 +175,17 @@ export class JobPass {
     const present = findCondition(status?.conditions, 'Suspended');
     if (isSuspended(this.#job)) {
       if (present?.status === 'True' || error !== undefined) return;
-      this.#setCondition(jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', this.#nowMs));
+      this.#setCondition(
+        jobCondition(
+          { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' },
+          this.#nowMs,
+        ),
+      );
       this.#record('Normal', 'Suspended', 'Job suspended');
     } else if (present?.status === 'True') {
-      this.#setCondition(jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', this.#nowMs));
+      this.#setCondition(
+        jobCondition({ type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' }, this.#nowMs),
+      );
       // The deadline counts from the resumption.
       this.#job = { ...this.#job, status: { ...this.#job.status, startTime: formatTime(this.#nowMs) } };
       this.#record('Normal', 'Resumed', 'Job resumed');
@@ -216,7 +227,10 @@ export class JobPass {
       return undefined;
     const complete = decision.type === 'SuccessCriteriaMet';
     const type = complete ? 'Complete' : 'Failed';
-    const last = jobCondition(type, 'True', decision.reason ?? '', decision.message ?? '', this.#nowMs);
+    const last = jobCondition(
+      { type, status: 'True', reason: decision.reason ?? '', message: decision.message ?? '' },
+      this.#nowMs,
+    );
     return {
       ...status,
       conditions: [...(status.conditions ?? []), last],

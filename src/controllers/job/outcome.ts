@@ -10,10 +10,7 @@ import { hasLimitPerIndex, isFailedFor, isIndexed, isSuspended, type JobView } f
 import { matchFailure, matchSuccess } from './policies.ts';
 
 export function jobCondition(
-  type: string,
-  status: string,
-  reason: string,
-  message: string,
+  { type, status, reason, message }: Pick<Required<JobCondition>, 'type' | 'status' | 'reason' | 'message'>,
   nowMs: number,
 ): JobCondition {
   const now = formatTime(nowMs);
@@ -32,12 +29,16 @@ export function decideEarly(view: JobView): JobCondition | undefined {
     if (present?.status === 'True') return present;
   }
   const failed = failure(view);
-  if (failed) return jobCondition('FailureTarget', 'True', failed.reason, failed.message, nowMs);
+  if (failed)
+    return jobCondition(
+      { type: 'FailureTarget', status: 'True', reason: failed.reason, message: failed.message },
+      nowMs,
+    );
   if (!isIndexed(job)) return undefined;
   const matched = matchSuccess(job.spec.successPolicy, view.succeededIndexes, job.spec.completions ?? 0);
   return matched === undefined
     ? undefined
-    : jobCondition('SuccessCriteriaMet', 'True', 'SuccessPolicy', matched, nowMs);
+    : jobCondition({ type: 'SuccessCriteriaMet', status: 'True', reason: 'SuccessPolicy', message: matched }, nowMs);
 }
 
 function failure(view: JobView): { readonly reason: string; readonly message: string } | undefined {
@@ -107,5 +108,5 @@ export function decideComplete(view: JobView, active: number): JobCondition | un
     completions === undefined ? view.succeeded > 0 && active === 0 : view.succeeded >= completions && active === 0;
   if (!complete) return undefined;
   const message = 'Reached expected number of succeeded pods';
-  return jobCondition('SuccessCriteriaMet', 'True', 'CompletionsReached', message, nowMs);
+  return jobCondition({ type: 'SuccessCriteriaMet', status: 'True', reason: 'CompletionsReached', message }, nowMs);
 }

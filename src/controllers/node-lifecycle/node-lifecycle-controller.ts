@@ -70,6 +70,7 @@ export async function runNodeLifecycleController(
 }
 
 const reporter = 'node-lifecycle-controller';
+const lostTaints = [notReadyNoExecute, unreachableNoExecute];
 
 class NodeMonitor {
   readonly #context: ComponentContext;
@@ -145,7 +146,9 @@ class NodeMonitor {
         const ready = await this.#lookAt(node);
         if (ready === undefined || !countsForDisruption(node)) return;
         const zone = zoneOf(node);
-        readyByZone.set(zone, [...(readyByZone.get(zone) ?? []), ready]);
+        const known = readyByZone.get(zone);
+        if (known) known.push(ready);
+        else readyByZone.set(zone, [ready]);
       }),
     );
     await this.#paceZones(readyByZone);
@@ -191,7 +194,8 @@ class NodeMonitor {
         }
         this.#health.set(name, report.record);
         if (report.after === undefined) return undefined;
-        await this.#actOn(node, report.before, report.after);
+        const action = this.#actOn(node, report.before, report.after);
+        if (action) await action;
         return report.after;
       } catch (error) {
         if (isNotFound(error)) return undefined;
@@ -208,13 +212,21 @@ class NodeMonitor {
     }
   }
 
-  async #actOn(node: Node, before: string, after: string): Promise<void> {
-    const name = node.metadata.name ?? '';
+  /** Undefined where nothing is to be done: so it is with nearly all nodes, each of them looked at every few seconds. */
+  #actOn(node: Node, before: string, after: string): Promise<unknown> | undefined {
     const taints = noExecuteTaints(after);
-    if (!taints) {
-      await this.#markReachable(node);
-      return;
-    }
+    return taints ? this.#actOnLost(node, { before, after, taints }) : this.#markReachable(node);
+  }
+
+  async #actOnLost(
+    node: Node,
+    {
+      before,
+      after,
+      taints,
+    }: { before: string; after: string; taints: NonNullable<ReturnType<typeof noExecuteTaints>> },
+  ): Promise<void> {
+    const name = node.metadata.name ?? '';
     if (hasTaint(node, taints.drop)) await this.#taint(name, after);
     else if (!hasTaint(node, taints.want)) this.#queueOf(zoneOf(node)).add(name);
     if (before === 'True' && after !== 'True') {
@@ -223,9 +235,10 @@ class NodeMonitor {
     await this.#markPodsNotReady(podsOnNode(this.#pods, name));
   }
 
-  async #markReachable(node: Node): Promise<void> {
+  #markReachable(node: Node): Promise<unknown> | undefined {
     this.#queueOf(zoneOf(node)).remove(node.metadata.name ?? '');
-    await changeTaints(this.#context.client, node, { remove: [notReadyNoExecute, unreachableNoExecute] });
+    if (!lostTaints.some((taint) => hasTaint(node, taint))) return undefined;
+    return changeTaints(this.#context.client, node, { remove: lostTaints });
   }
 
   async #taint(name: string, ready: string | undefined): Promise<void> {

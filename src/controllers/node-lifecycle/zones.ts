@@ -24,11 +24,15 @@ const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernet
 
 /** Region and zone together; Nodes without labels share one nameless zone. */
 export function zoneOf({ metadata }: Node): string {
-  const labels = metadata.labels ?? {};
-  const first = (names: readonly string[]) =>
-    names.map((name) => labels[name]).find((value) => value !== undefined) ?? '';
-  const [region, zone] = [first(regionLabels), first(zoneLabels)];
+  const region = firstOf(regionLabels, metadata.labels);
+  const zone = firstOf(zoneLabels, metadata.labels);
   return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
+}
+
+/** Asked several times for each Node at each look, so it makes no list. */
+function firstOf(names: readonly string[], labels: Readonly<Record<string, string>> | undefined): string {
+  for (const name of names) if (labels?.[name] !== undefined) return labels[name];
+  return '';
 }
 
 /** Whether a Node's health says something about its zone's. */

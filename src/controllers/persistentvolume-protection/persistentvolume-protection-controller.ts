@@ -19,7 +19,12 @@ export async function runPersistentVolumeProtectionController(context: Component
       if (!volume) return undefined;
       const wanted = !volume.metadata.deletionTimestamp;
       if (!wanted && volume.status?.phase === 'Bound') return { causes: [bound(volume)] };
-      await setFinalizer(context.client, persistentVolumes, volume, volumeFinalizer, wanted);
+      await setFinalizer(context.client, {
+        type: persistentVolumes,
+        object: volume,
+        finalizer: volumeFinalizer,
+        present: wanted,
+      });
       return undefined;
     },
   });

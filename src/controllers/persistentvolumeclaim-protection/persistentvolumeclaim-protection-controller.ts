@@ -27,7 +27,12 @@ export async function runPersistentVolumeClaimProtectionController(context: Comp
       const claim = claims.get(key);
       if (!claim) return undefined;
       if (!claim.metadata.deletionTimestamp) {
-        await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, true);
+        await setFinalizer(client, {
+          type: persistentVolumeClaims,
+          object: claim,
+          finalizer: claimFinalizer,
+          present: true,
+        });
         return undefined;
       }
       if (!claim.metadata.finalizers?.includes(claimFinalizer)) return undefined;
@@ -37,7 +42,12 @@ export async function runPersistentVolumeClaimProtectionController(context: Comp
       const live = await client.list(podType, { namespace: claim.metadata.namespace });
       const using = live.items.filter((pod) => claimKeysOf(pod).includes(key) && uses(pod));
       if (using.length > 0) return { causes: [inUse(using)] };
-      await setFinalizer(client, persistentVolumeClaims, claim, claimFinalizer, false);
+      await setFinalizer(client, {
+        type: persistentVolumeClaims,
+        object: claim,
+        finalizer: claimFinalizer,
+        present: false,
+      });
       return undefined;
     },
   });

@@ -125,11 +125,11 @@ test('lets go of a Pod whose labels stop matching, and replaces it', async () =>
 test('asks once a try when creation is refused, and says why in an Event and a condition', async () => {
   await using cluster = new MemoryCluster();
   let asked = 0;
-  cluster.api.onRequest = ({ method, path }) => {
+  cluster.api.failWith(({ method, path }) => {
     if (method !== 'POST' || !path.endsWith('/pods')) return;
     asked++;
     throw forbidden(pods, 'web-x', 'exceeded quota');
-  };
+  });
   cluster.run(runReplicaSetController);
   await cluster.client.create(replicaSets, web(5));
   await cluster.settle();

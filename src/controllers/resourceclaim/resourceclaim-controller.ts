@@ -186,7 +186,13 @@ class ClaimLoop {
       });
     }
     if (!isFree) return claim.metadata.deletionTimestamp ? { causes: [inUse(claim, valid)] } : undefined;
-    if (!claim.status?.allocation) await setFinalizer(client, resourceClaims, claim, protectionFinalizer, false);
+    if (!claim.status?.allocation)
+      await setFinalizer(client, {
+        type: resourceClaims,
+        object: claim,
+        finalizer: protectionFinalizer,
+        present: false,
+      });
     await this.#deleteWithPod(claim);
     return undefined;
   }

@@ -40,11 +40,11 @@ describe('the storage version migrator', () => {
     await make(cluster, 'old');
     cluster.run(runStorageVersionMigrator);
     let late: Promise<unknown> | undefined;
-    cluster.api.onRequest = ({ method, path, body }) => {
+    cluster.api.failWith(({ method, path, body }) => {
       const begins = method === 'PUT' && path.endsWith('/m/status');
       const { resourceVersion } = (body as { status?: { resourceVersion?: string } } | undefined)?.status ?? {};
       if (begins && resourceVersion) late ??= make(cluster, 'new');
-    };
+    });
     await order(cluster, 'm');
     await cluster.settle();
     assert.ok(late);
@@ -57,12 +57,12 @@ describe('the storage version migrator', () => {
     await make(cluster, 'x', 'y');
     cluster.run(runStorageVersionMigrator);
     let busy = 2;
-    cluster.api.onRequest = ({ method, path }) => {
+    cluster.api.failWith(({ method, path }) => {
       if (method !== 'PATCH') return;
       if (path.endsWith('/configmaps/x')) throw conflict(configMaps, 'x', 'the object has been modified');
       if (path.endsWith('/configmaps/y') && busy-- > 0)
         throw statusError({ code: 503, reason: 'ServiceUnavailable', message: '' });
-    };
+    });
     await order(cluster, 'm');
     await cluster.settle();
     assert.deepEqual(told(cluster, 'm'), ended);
@@ -73,10 +73,10 @@ describe('the storage version migrator', () => {
     await using cluster = new MemoryCluster();
     await make(cluster, 'x');
     cluster.run(runStorageVersionMigrator);
-    cluster.api.onRequest = ({ method, path }) => {
+    cluster.api.failWith(({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/configmaps/x'))
         throw statusError({ code: 422, reason: 'Invalid', message: 'no' });
-    };
+    });
     await order(cluster, 'm');
     await cluster.settle();
     assert.deepEqual(told(cluster, 'm'), [
@@ -104,12 +104,12 @@ describe('the storage version migrator', () => {
       migration.status = { resourceVersion: since, conditions };
     });
     const running: string[][] = [];
-    cluster.api.onRequest = ({ method, path }) => {
+    cluster.api.failWith(({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/configmaps/x'))
         running.push(
           ['waits', 'begun'].filter((name) => told(cluster, name).some((text) => text.startsWith('Running=True'))),
         );
-    };
+    });
     cluster.run(runStorageVersionMigrator);
     await cluster.settle();
     await cluster.settle();
@@ -140,12 +140,12 @@ describe('the storage version migrator', () => {
       spec: { group: '', scope: 'Namespaced', names, versions: [{ name: 'v1', served: true, storage: true }] },
     });
     cluster.run(runStorageVersionMigrator);
-    cluster.api.onRequest = ({ method, path }) => {
+    cluster.api.failWith(({ method, path }) => {
       if (method !== 'GET' || !/^\/api\/v1\/.*configmaps$/.test(path)) return;
       cluster.api.alter(customResourceDefinitions, 'configmaps', (definition) => {
         definition.metadata.generation = 7;
       });
-    };
+    });
     await order(cluster, 'm');
     await cluster.settle();
     assert.deepEqual(told(cluster, 'm'), ended);

@@ -42,7 +42,12 @@ export async function runVolumeAttributesClassProtectionController(context: Comp
         const message = `${users.length === 1 ? 'a volume or claim names' : `${users.length} volumes and claims name`} it`;
         return { causes: [{ reason: 'InUse', message, waitsFor: users.slice(0, 3) }] };
       }
-      await setFinalizer(client, volumeAttributesClasses, subject, classFinalizer, wanted);
+      await setFinalizer(client, {
+        type: volumeAttributesClasses,
+        object: subject,
+        finalizer: classFinalizer,
+        present: wanted,
+      });
       return undefined;
     },
   });

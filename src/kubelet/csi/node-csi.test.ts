@@ -27,6 +27,7 @@ import { NodeCsi } from './node-csi.ts';
 const nodeName = 'node-a';
 const driverName = 'hostpath.csi.k8s.io';
 const handle = 'vol-1';
+const asStatus = { subresource: 'status' } as const;
 const staging = () => join(root, 'plugins/kubernetes.io/csi', driverName, sha256(handle));
 
 let root: string;
@@ -80,7 +81,12 @@ function kubelet(): NodeCsi {
     async reportNode() {
       const before = await client.get(nodes, { name: nodeName });
       const volumesInUse = csi.inUse(before.status?.volumesInUse ?? []);
-      node = await client.patch(nodes, { name: nodeName }, { type: 'merge', body: { status: { volumesInUse } } });
+      node = await client.patch(
+        nodes,
+        { name: nodeName },
+        { type: 'merge', body: { status: { volumesInUse } } },
+        asStatus,
+      );
     },
     onChange: (uids) => void woken.push(uids),
   });
@@ -387,10 +393,10 @@ describe('a volume that must be attached', () => {
   const key = `kubernetes.io/csi/${driverName}^${handle}`;
   const name = attachmentName(volume(), nodeName);
   const status = async (body: Node['status']) => {
-    node = await harness.client.patch(nodes, { name: nodeName }, { type: 'merge', body: { status: body } });
+    node = await harness.client.patch(nodes, { name: nodeName }, { type: 'merge', body: { status: body } }, asStatus);
   };
-  const attach = (attached: boolean, error?: string) =>
-    harness.client.create(volumeAttachments, {
+  const attach = async (attached: boolean, error?: string) =>
+    harness.api.put(volumeAttachments, {
       metadata: { name },
       spec: { attacher: driverName, nodeName, source: { persistentVolumeName: 'pv-1' } },
       status: {
@@ -567,9 +573,9 @@ describe('a disk', () => {
 describe('a volume that grew', () => {
   const grown = async (status: PersistentVolumeClaim['status']): Promise<CsiVolume> => {
     const metadata = { name: 'data', namespace: 'shop' };
-    const claim = await harness.client.create(persistentVolumeClaims, { metadata, spec: {}, status });
+    harness.api.put(persistentVolumeClaims, { metadata, spec: {}, status });
     const source = volume({ capacity: { storage: '2Gi' } }).bound!.volume;
-    return persistentCsiVolume('data', source, claim, false);
+    return persistentCsiVolume('data', source, await claim(), false);
   };
   const claim = () => harness.client.get(persistentVolumeClaims, { namespace: 'shop', name: 'data' });
   const expanding = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] as const;

@@ -79,7 +79,7 @@ it('a Pod that gets its devices runs, and the Pods after it wait for their turn;
     ['first', 'second'].map((name) => kubelet.worker('default', name)?.isHeld),
     [true, true],
   );
-  assert.equal(await phase('first'), undefined, 'nothing is known of it yet');
+  assert.equal(await phase('first'), 'Pending', 'nothing is known of it yet');
   answer.resolve({});
   await until(async () => (await phase('first')) === 'Running' && (await phase('second')) === 'Running');
   assert.deepEqual(plugin.calls, ['Allocate a', 'Allocate b']);

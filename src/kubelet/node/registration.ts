@@ -23,10 +23,8 @@ const longestRetryMs = 7000;
 
 /** The Node as a new one looks, without its status. */
 export function newNode(
-  nodeName: string,
-  hostname: string,
-  configuration: KubeletConfiguration,
-  facts: MachineFacts,
+  { nodeName, hostname }: { readonly nodeName: string; readonly hostname: string },
+  { configuration, facts }: { readonly configuration: KubeletConfiguration; readonly facts: MachineFacts },
 ): Node {
   const { nodeLabels, registerWithTaints, providerId, cloudProvider, nodeIps } = configuration;
   const isExternal = cloudProvider === 'external';

@@ -80,11 +80,12 @@ describe('an emptyDir', () => {
 describe('a claim', () => {
   const bound = async (name: string, spec: PersistentVolumeSpec, owner?: string) => {
     const owners = owner ? [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid: owner, controller: true }] : [];
-    const claim = await harness.client.create(persistentVolumeClaims, {
+    harness.api.put(persistentVolumeClaims, {
       metadata: { namespace: 'shop', name, ownerReferences: owners },
       spec: { volumeName: `pv-${name}` },
       status: { phase: 'Bound' },
     });
+    const claim = await harness.client.get(persistentVolumeClaims, { namespace: 'shop', name });
     await harness.client.create(persistentVolumes, {
       metadata: { name: `pv-${name}` },
       spec: { claimRef: { namespace: 'shop', name, uid: claim.metadata.uid }, ...spec },
@@ -121,12 +122,11 @@ describe('a claim', () => {
   });
 
   it('must be bound, both ways', async () => {
-    const claim = await harness.client.create(persistentVolumeClaims, {
+    harness.api.put(persistentVolumeClaims, {
       metadata: { namespace: 'shop', name: 'new' },
       spec: {},
       status: { phase: 'Pending' },
     });
-    assert.ok(claim);
     await assert.rejects(resolve(claimed('new')), refusal('error processing PVC shop/new: PVC is not bound'));
     await bound('taken', { local: { path: '/mnt/a' }, claimRef: { uid: 'else' } });
     await assert.rejects(resolve(claimed('taken')), /its pv.Spec.ClaimRef.UID else does not point to claim.UID/);

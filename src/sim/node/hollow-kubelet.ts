@@ -38,7 +38,12 @@ export async function runHollowKubelet(context: ComponentContext, options: Hollo
   const { nodeName, configuration, host } = options;
   const { client, clock, random, log, signal } = context;
   const facts = await host.facts();
-  await registerNode(newNode(nodeName, nodeName, configuration, facts), { client, clock, log, signal });
+  await registerNode(newNode({ nodeName, hostname: nodeName }, { configuration, facts }), {
+    client,
+    clock,
+    log,
+    signal,
+  });
   const lease = { client, clock, random, log, signal, nodeName };
   const reporter = new Reporter(context, options, facts);
   const follower = new PodFollower(context, options, reporter);

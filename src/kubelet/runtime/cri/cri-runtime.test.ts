@@ -80,6 +80,19 @@ async function onceServing(runtime: ContainerRuntime): ReturnType<ContainerRunti
   }
 }
 
+it('counts images as pinned that the kubelet cannot do without, whatever the runtime says', async (t) => {
+  const { endpoint } = await serve(t);
+  const runtime = await connect(t, { endpoint, pinnedImages: ['pause:1'] });
+  for (const image of ['pause:1', 'team/app:1']) await runtime.pullImage({ image });
+  assert.deepEqual(
+    (await runtime.listImages()).map(({ repoTags, pinned }) => [...repoTags, pinned]),
+    [
+      ['pause:1', true],
+      ['team/app:1', false],
+    ],
+  );
+});
+
 describe('images behind an endpoint of their own', () => {
   it('are asked for there, and containers at the other', async (t) => {
     const containers = await serve(t, { services: ['RuntimeService'] });

@@ -9,6 +9,7 @@ import type {
   ContainerEvent,
   ContainerFilter,
   ContainerRuntime,
+  Image,
   ImageSpec,
   LinuxResources,
   RegistryCredentials,
@@ -30,6 +31,8 @@ export interface ConnectRuntimeOptions {
   readonly imageEndpoint?: string | undefined;
   /** `--runtime-request-timeout`. */
   readonly requestTimeoutMs?: number | undefined;
+  /** Names of images that count as pinned even where the runtime does not say so, as containerd before 1.7. */
+  readonly pinnedImages?: readonly string[] | undefined;
   /** How long to try again while nothing serves; default: not at all. */
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -65,7 +68,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Co
       await negotiateOnceServing(images, { ...options, endpoint: options.imageEndpoint }, (settings) =>
         images.unary('ImageService', 'ImageFsInfo', {}, settings),
       );
-    return new CriRuntime(runtime, images, clock, runtimeName);
+    return new CriRuntime(runtime, images, { ...options, runtimeName });
   } catch (error) {
     runtime.close();
     if (separate) images.close();
@@ -122,12 +125,18 @@ class CriRuntime implements ContainerRuntime {
   readonly #images: CriConnection;
   readonly #clock: Clock;
   readonly #isContainerd: boolean;
+  readonly #pinnedImages: readonly string[];
 
-  constructor(runtime: CriConnection, images: CriConnection, clock: Clock, runtimeName: string) {
+  constructor(
+    runtime: CriConnection,
+    images: CriConnection,
+    options: Pick<ConnectRuntimeOptions, 'clock' | 'pinnedImages'> & { readonly runtimeName: string },
+  ) {
     this.#runtime = runtime;
     this.#images = images;
-    this.#clock = clock;
-    this.#isContainerd = runtimeName === 'containerd';
+    this.#clock = options.clock;
+    this.#isContainerd = options.runtimeName === 'containerd';
+    this.#pinnedImages = options.pinnedImages ?? [];
   }
 
   async version(options?: CallOptions) {
@@ -300,7 +309,8 @@ class CriRuntime implements ContainerRuntime {
 
   async listImages(options?: CallOptions) {
     const { images } = await this.#images.unary('ImageService', 'ListImages', {}, options);
-    return images.map(from.image);
+    const isPinned = ({ repoTags }: Image) => repoTags.some((name) => this.#pinnedImages.includes(name));
+    return images.map(from.image).map((image) => (isPinned(image) ? { ...image, pinned: true } : image));
   }
 
   async pullImage(
