@@ -37,11 +37,13 @@ function unitTestShard(shard: number): Command {
 const steps: readonly { readonly name: string; readonly commands: readonly Command[] }[] = [
   { name: 'types', commands: [[bin('tsc'), '-p', '.']] },
   {
-    name: 'lint and format',
-    commands: [[bin('biome'), 'check', ...(fix ? ['--write'] : []), '--max-diagnostics=40', '.']],
+    name: 'lint, format, generated code, layers, tidy',
+    commands: [
+      [bin('biome'), 'check', ...(fix ? ['--write'] : []), '--max-diagnostics=40', '.'],
+      [process.execPath, 'scripts/generate.ts', '--check'],
+      [process.execPath, '--test', '--test-reporter=dot', 'test/*.test.ts'],
+    ],
   },
-  { name: 'generated code is current', commands: [[process.execPath, 'scripts/generate.ts', '--check']] },
-  { name: 'layers and tidy', commands: [[process.execPath, '--test', '--test-reporter=dot', 'test/*.test.ts']] },
   { name: 'unit tests', commands: Array.from({ length: shards }, (_, i) => unitTestShard(i + 1)) },
 ];
 

@@ -185,8 +185,10 @@ function describeWatches(client: () => Client): void {
     const { resourceVersion } = await client().list(configMaps, { namespace: 'default' });
     const created = await client().create(configMaps, configMap(name, { a: '1' }));
     const events: WatchEvent<ConfigMap>[] = [];
+    // A server with controllers makes ConfigMaps of its own here.
+    const own = { namespace: 'default', fieldSelector: `metadata.name=${name}` };
     const watching = (async () => {
-      for await (const event of client().watch(configMaps, { namespace: 'default', resourceVersion })) {
+      for await (const event of client().watch(configMaps, { ...own, resourceVersion })) {
         events.push(event);
         if (event.type === 'DELETED') break;
       }
