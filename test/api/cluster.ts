@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { configMaps, serviceAccounts } from '../../src/api/gen/core-v1.ts';
 import type { KubeObject } from '../../src/apimachinery/meta.ts';
 import type { ApiStore, BytesStore } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -15,6 +16,7 @@ import { openEtcdStore, registryRoot } from '../../src/storage/etcd/index.ts';
 import { startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { bufferCodec, openLmdbStore } from '../../src/storage/lmdb/lmdb-store.ts';
 import { memoryStore } from '../../src/storage/memory/memory-store.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import type { Endpoint } from './wire.ts';
 
 export type StoreName = 'memory' | 'LMDB' | 'etcd';
@@ -89,6 +91,12 @@ export async function openCluster(options: OpenClusterOptions = {}): Promise<Ope
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   });
   const { url, pki } = controlPlane;
+  // What controllers make of a new namespace is there before a test makes a Pod in it, or counts what it holds.
+  const client = controlPlane.client({ name: 'admin', groups: ['system:masters'] });
+  await eventually(async () => {
+    await client.get(serviceAccounts, { namespace: 'default', name: 'default' });
+    await client.get(configMaps, { namespace: 'default', name: 'kube-root-ca.crt' });
+  });
   const ca = pki.authority.certificatePem;
   const as: OpenCluster['as'] = (commonName, { groups, authority = pki.authority, usages, madeInDays = 0 } = {}) => {
     const clock = { ...systemClock, now: () => systemClock.now() + madeInDays * 86_400_000 };
