@@ -6,7 +6,7 @@ import { builtinSchema } from '../api/schema.ts';
 import type { Store } from '../storage/store.ts';
 
 const markerKey = '/coracle/encoding';
-/** Raise it when the canonical form or the defaults change within a release of the tables. */
+/** Raise it when the canonical form, the defaults or the validation of metadata change within a release of the tables. */
 const encodingVersion = 1;
 
 /** Writes the marker if need be, and gives the revision after which stored bytes are of this release. */

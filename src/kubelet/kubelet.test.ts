@@ -716,6 +716,24 @@ describe('a Pod that the kubelet ends itself', () => {
     );
     assert.ok(statusOf(after, 'main')?.state?.terminated);
   });
+
+  it('shows no final phase without its cause while its sandbox cannot be stopped', async ({ mock }) => {
+    const { run, clock, pod, kubelet, runtime } = await setUp();
+    const before = await run(testPod('job', node, { containers: [forever], restartPolicy: 'Never' }));
+    const stopping = mock.method(runtime, 'stopPodSandbox', () => Promise.reject(new Error('no plugin answers')));
+    kubelet.workers.terminate(before.metadata.uid!, {
+      graceSeconds: 1,
+      cause: { reason: 'Evicted', message: 'The node was low on resource: memory. ', fails: true },
+    });
+    await clock.advance(5000);
+    const during = (await pod('job'))?.status;
+    assert.ok(stopping.mock.callCount() > 0 && statusOf(await pod('job'), 'main')?.state?.terminated);
+    assert.deepEqual([during?.phase, during?.reason], ['Running', undefined]);
+    stopping.mock.restore();
+    await clock.advance(60_000);
+    const after = (await pod('job'))?.status;
+    assert.deepEqual([after?.phase, after?.reason], ['Failed', 'Evicted']);
+  });
 });
 
 describe('housekeeping', () => {

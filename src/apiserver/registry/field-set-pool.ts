@@ -14,7 +14,7 @@ const capacity = 2000;
 export class FieldSetPool {
   readonly #sets = new Map<string, FieldSet>();
   /** Sets in which nothing has to be reconciled with this shape. */
-  readonly #current = new Map<FieldSet, Shape>();
+  readonly #current = new WeakMap<FieldSet, Shape>();
 
   /** An equal set, frozen: the one last seen under this key, or the given one from now on. */
   share(key: string, fields: FieldSet): FieldSet {
@@ -31,7 +31,6 @@ export class FieldSetPool {
     if (this.#current.get(fields) === shape) return fields;
     const now = reconciledFields(shape, fields);
     if (now !== fields || !Object.isFrozen(fields)) return now;
-    if (this.#current.size >= capacity) this.#current.clear();
     this.#current.set(fields, shape);
     return fields;
   };

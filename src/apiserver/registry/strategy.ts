@@ -67,7 +67,7 @@ export interface UpdateScope {
 }
 
 export interface UpdateValidation extends UpdateScope, StrategyContext {
-  /** This very release has validated the previous object; what the new one shares with it needs no second look. */
+  /** The previous object's metadata was validated by the rules of `stored-encoding.ts`' version; what is shared needs no second look. */
   readonly isPreviousValid: boolean;
 }
 

@@ -45,7 +45,7 @@ export async function update(operation: Operation): Promise<ApiResponse> {
     make() {
       const next = fresh ?? copyObject(spare ?? (object as KubeObject));
       fresh = undefined;
-      // The first attempt takes it away: without it a second would overwrite what came between.
+      // Whatever admission made of it in the first attempt: with another a second would overwrite what came between.
       if (resourceVersion) next.metadata.resourceVersion = resourceVersion;
       return next;
     },

@@ -170,6 +170,7 @@ test('numbers that a field cannot hold are refused', () => {
   const refused: readonly (readonly [ValueKind, number | bigint])[] = [
     [scalarKinds.int, 2 ** 60],
     [scalarKinds.int, 0.5],
+    [scalarKinds.int, Number.NaN],
     [scalarKinds.int32, 2 ** 31],
     [scalarKinds.uint32, -1],
     [scalarKinds.int64, 1n << 63n],

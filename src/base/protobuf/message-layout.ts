@@ -182,6 +182,8 @@ function mapEntry(kind: ValueKind): ValueKind {
 }
 
 const isFalsy = (value: unknown) => !value;
+/** Not `NaN`, which nobody may mean. */
+const isZero = (value: unknown) => value === 0 || value === 0n;
 
 /** By protobuf's names. `int` is any signed integer or enumeration that a number holds exactly. */
 export const scalarKinds = {
@@ -212,35 +214,35 @@ export const scalarKinds = {
   int: {
     wireType: wireTypes.varint,
     empty: 0,
-    isEmpty: isFalsy,
+    isEmpty: isZero,
     write: (writer, value) => writer.integer(within(value as number, -safe, safe)),
     read: (reader) => reader.int64(),
   },
   int32: {
     wireType: wireTypes.varint,
     empty: 0,
-    isEmpty: isFalsy,
+    isEmpty: isZero,
     write: (writer, value) => writer.integer(within(value as number, -(2 ** 31), 2 ** 31 - 1)),
     read: (reader) => reader.int32(),
   },
   uint32: {
     wireType: wireTypes.varint,
     empty: 0,
-    isEmpty: isFalsy,
+    isEmpty: isZero,
     write: (writer, value) => writer.varint(within(value as number, 0, 2 ** 32 - 1)),
     read: (reader) => reader.int32() >>> 0,
   },
   int64: {
     wireType: wireTypes.varint,
     empty: 0n,
-    isEmpty: isFalsy,
+    isEmpty: isZero,
     write: (writer, value) => writer.bigInteger(withinBig(value as number | bigint, -(1n << 63n), (1n << 63n) - 1n)),
     read: (reader) => BigInt(reader.bigInt64()),
   },
   uint64: {
     wireType: wireTypes.varint,
     empty: 0n,
-    isEmpty: isFalsy,
+    isEmpty: isZero,
     write: (writer, value) =>
       writer.bigInteger(BigInt.asIntN(64, withinBig(value as number | bigint, 0n, (1n << 64n) - 1n))),
     read: (reader) => BigInt.asUintN(64, BigInt(reader.bigInt64())),

@@ -48,9 +48,9 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const ended = podPhase(pod, all, input);
   // What is over without ever having begun has failed.
   const computed = isTerminal && (cause?.fails || ended === 'Pending') ? 'Failed' : ended;
-  // Whoever sees a final phase may take the Pod's place: it is not shown while anything of it still runs.
-  const isEarly =
-    !isTerminal && runningContainers(observed).length > 0 && (computed === 'Succeeded' || computed === 'Failed');
+  // Whoever sees a final phase may take the Pod's place: it is not shown while anything of it still runs, nor without its cause.
+  const isHeld = !isTerminal && (input.cause !== undefined || runningContainers(observed).length > 0);
+  const isEarly = isHeld && (computed === 'Succeeded' || computed === 'Failed');
   const phase = wasTerminal ? before.phase! : isEarly ? (before?.phase ?? 'Pending') : computed;
   const ips = addresses(input);
   const reason = cause?.reason ?? before?.reason;
