@@ -61,9 +61,10 @@ make_fresh() {
   local suite=$1 folder=$2 mirror
   [ ! -d "$folder/fresh" ] || return 0
   mirror=$("$here/debian-mirror.sh")
+  [ -n "$mirror" ] || complain "apt on this machine names no mirror of Debian's packages (a URL that ends in /debian)."
   # In a mount namespace of its own: debootstrap mounts what it does not always unmount.
   unshare -m --propagation private debootstrap --variant=minbase --include=ca-certificates "$suite" "$folder/fresh.part" \
-    "${mirror:-http://deb.debian.org/debian}" >"$folder/debootstrap.log" 2>&1 || complain "debootstrap failed, see $folder/debootstrap.log"
+    "$mirror" >"$folder/debootstrap.log" 2>&1 || complain "debootstrap failed, see $folder/debootstrap.log"
   mv "$folder/fresh.part" "$folder/fresh"
 }
 

@@ -35,25 +35,20 @@ fi
 mirror=''
 [ ! -f /usr/share/keyrings/debian-archive-keyring.gpg ] || mirror=$(scripts/debian-mirror.sh)
 
-# Where Debian keeps what its mirrors no longer have.
-archive=http://archive.debian.org/debian
-
 suites=$(mktemp -d)
 chmod 755 "$suites"
-trap 'rm -rf "$suites"' EXIT
+trap 'rm -rf "$suites" "$tools/.part.$$"' EXIT
 
 # look_into SUITE: a folder $work with package lists of that suite alone, which stay for the next time, $options that make apt use them, and
 # an empty $work/unpacked; fails where the suite cannot be had.
 look_into() {
   work=$suites/$1
-  options="-o Dir::Etc::sourcelist=$work/sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false"
+  options="-o Dir::Etc::sourcelist=$work/sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$work/lists -o Dir::Cache=$work/cache -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3"
   rm -rf "$work/unpacked" "$work"/*.deb
   mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/unpacked" "$tools"
   [ ! -e "$work/sources" ] || return 0
-  for source in "$mirror" "$archive"; do
-    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$source" "$1" >"$work/sources"
-    apt-get $options -qq update && [ -n "$(apt-cache $options madison libc6)" ] && return 0
-  done
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$1" >"$work/sources"
+  apt-get $options -qq update && [ -n "$(apt-cache $options madison libc6)" ] && return 0
   rm -f "$work/sources"
   return 1
 }
@@ -64,13 +59,19 @@ unpack() {
   [ -n "$version" ] && (cd "$work" && apt-get $options -qq download "$1=$version") && dpkg-deb -x "$work/$1"_*.deb "$work/unpacked"
 }
 
+# put SOURCE TARGET, in one step: an installation that is cut off leaves nothing that looks whole. What is there already stays.
+put() {
+  cp -R "$1" "$tools/.part.$$" && mv -nT "$tools/.part.$$" "$2"
+  rm -rf "$tools/.part.$$"
+}
+
 # from_suite SUITE PACKAGE RELEASE BINARY TARGET
 from_suite() {
   [ ! -x "$tools/$5" ] && [ -n "$mirror" ] || return 0
   echo "test: fetching $2 $3 from a later suite"
   if look_into "$1" && unpack "$2" "$3"; then
     found=$(find "$work/unpacked" -type f -name "$4" -perm -100 | head -n 1)
-    [ -n "$found" ] && cp "$found" "$tools/$5"
+    [ -n "$found" ] && put "$found" "$tools/$5"
   fi
   [ -x "$tools/$5" ] || echo "test: no $2 $3 could be had; what needs it is left out"
 }
@@ -78,6 +79,7 @@ from_suite() {
 # containerd_from SUITE RELEASE: containerd with the runc of its suite, in containerd-RELEASE/bin.
 containerd_from() {
   [ ! -x "$tools/containerd-$2/bin/runc" ] && [ -n "$mirror" ] || return 0
+  rm -rf "$tools/containerd-$2"
   echo "test: fetching containerd $2 from another suite"
   if look_into "$1" && unpack containerd "$2" && unpack runc; then
     made=$work/unpacked/made
@@ -85,8 +87,7 @@ containerd_from() {
     (cd "$work/unpacked/usr/bin" && cp containerd containerd-shim-runc-v2 ctr "$made/bin/")
     cp "$work/unpacked/usr/sbin/runc" "$made/bin/"
     if "$made/bin/runc" --version >/dev/null 2>&1 || runc_with_libraries; then
-      rm -rf "$tools/containerd-$2"
-      cp -R "$made" "$tools/containerd-$2"
+      put "$made" "$tools/containerd-$2"
     fi
   fi
   [ -x "$tools/containerd-$2/bin/runc" ] || echo "test: no containerd $2 could be had; what needs it is left out"
@@ -134,8 +135,10 @@ if [ ! -x "$tools/node-$node_version/bin/node" ] && command -v npm >/dev/null 2>
   case $(uname -m) in aarch64) machine=arm64 ;; *) machine=x64 ;; esac
   work=$(mktemp -d)
   if npm install --prefix "$work" --no-audit --no-fund --loglevel=error "node-linux-$machine@$node_version" >/dev/null; then
-    mkdir -p "$tools/node-$node_version"
-    cp -R "$work/node_modules/node-linux-$machine/bin" "$tools/node-$node_version/"
+    mkdir -p "$tools"
+    mkdir "$work/made"
+    mv "$work/node_modules/node-linux-$machine/bin" "$work/made/"
+    put "$work/made" "$tools/node-$node_version"
   fi
   rm -rf "$work"
 fi

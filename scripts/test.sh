@@ -3,7 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 scripts/install-test-tools.sh
-if [ ! -x node_modules/.bin/node ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+# npm writes its own list last: without it an installation was interrupted.
+if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
   echo 'test: installing npm packages'
   npm ci --no-audit --no-fund --loglevel=error
 fi

@@ -16,7 +16,8 @@ import { ClusterMachine } from '../node/cluster-machine.fixture.ts';
 
 const release = process.env.CORACLE_TEST_CONTAINERD ?? '';
 const image = 'busybox:1.36';
-const check = (command: string) => ({ exec: { command: ['sh', '-c', command] }, periodSeconds: 1 });
+/** As patient as a slow machine needs. */
+const check = (command: string) => ({ exec: { command: ['sh', '-c', command] }, periodSeconds: 1, timeoutSeconds: 30 });
 
 /** Serves a page and echoes a file that its probes ask for. */
 const web = {
@@ -40,8 +41,8 @@ const web = {
         command: ['sh', '-c', 'touch /alive; echo started; exec httpd -f -p 8080 -h /www'],
         securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
         resources: { limits: { memory: '32Mi' } },
-        startupProbe: check('cat /alive'),
-        livenessProbe: { ...check('cat /alive'), failureThreshold: 1 },
+        startupProbe: { ...check('cat /alive'), failureThreshold: 100 },
+        livenessProbe: check('cat /alive'),
         readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
         volumeMounts: [{ name: 'www', mountPath: '/www' }],
       },
