@@ -106,36 +106,57 @@ export class StatusWriter {
   #run(entry: Entry): void {
     if (entry.isBusy) return;
     entry.isBusy = true;
-    entry.flushed = this.#flush(entry).finally(() => {
-      entry.isBusy = false;
-    });
+    entry.flushed = this.#flush(entry);
   }
 
+  /** Until the server has what is wanted, or will not take it. */
   async #flush(entry: Entry): Promise<void> {
-    const { clock, log, signal } = this.#options;
+    const { signal } = this.#options;
     let retryMs = firstRetryMs;
-    while (!signal.aborted && this.#entries.get(entry.target.uid) === entry) {
-      try {
+    try {
+      while (!signal.aborted && this.#entries.get(entry.target.uid) === entry) {
         const patch = entry.wanted && statusPatch(entry.written, entry.wanted);
-        if (entry.wanted && patch && says(entry.written, patch)) await this.#write(entry, entry.wanted, patch);
-        else if (entry.deletes) await this.#delete(entry);
-        else return;
-        retryMs = firstRetryMs;
-      } catch (error) {
-        if (signal.aborted) return;
-        if (isNotFound(error) || isConflict(error)) {
-          // The object is gone, or another Pod has its name now.
-          this.#entries.delete(entry.target.uid);
-          return;
+        const writes = entry.wanted && patch && says(entry.written, patch);
+        if (!writes && !entry.deletes) return;
+        try {
+          await (writes ? this.#write(entry, entry.wanted!, patch) : this.#delete(entry));
+          retryMs = firstRetryMs;
+        } catch (error) {
+          if (signal.aborted) return;
+          await this.#failed(entry, error, retryMs);
+          retryMs = Math.min(retryMs * 2, longestRetryMs);
         }
-        log.warn('failed to update status for pod', {
-          pod: entry.target.name,
-          namespace: entry.target.namespace,
-          error: messageOf(error),
-        });
-        await sleep(clock, retryMs, signal).catch(() => undefined);
-        retryMs = Math.min(retryMs * 2, longestRetryMs);
       }
+    } finally {
+      // In the same turn as the last look: what is wanted from now on begins another run.
+      entry.isBusy = false;
+    }
+  }
+
+  /** Waits until it may be tried again, or gives the Pod up. */
+  async #failed(entry: Entry, error: unknown, retryMs: number): Promise<void> {
+    const { clock, log, signal } = this.#options;
+    const { target } = entry;
+    if (isNotFound(error) || (isConflict(error) && !(await this.#isThere(target)))) {
+      // The object is gone, or another Pod has its name now.
+      if (this.#entries.get(target.uid) === entry) this.#entries.delete(target.uid);
+      return;
+    }
+    log.warn('failed to update status for pod', {
+      pod: target.name,
+      namespace: target.namespace,
+      error: messageOf(error),
+    });
+    await sleep(clock, retryMs, signal).catch(() => undefined);
+  }
+
+  /** A server may also have been kept from a write by those of others, again and again. */
+  async #isThere({ namespace, name, uid }: StatusTarget): Promise<boolean> {
+    try {
+      const { metadata } = await this.#options.client.get(pods, { namespace, name }, { signal: this.#options.signal });
+      return metadata.uid === uid;
+    } catch (error) {
+      return !isNotFound(error);
     }
   }
 
