@@ -32,7 +32,7 @@ it('tell a stranger all he needs to know a service account by its token', async 
 });
 
 it('are not served under an issuer that is no address', () => {
-  const signer = sharedSecretSigner({ clock: new FakeClock(), issuer: 'me', secret: Buffer.alloc(32) });
+  const signer = sharedSecretSigner({ clock: new FakeClock(), issuers: ['me'], secret: Buffer.alloc(32) });
   const pages = issuerDiscoveryPages({ signer, externalAddress: '127.0.0.1:6443', log: silentLog });
   assert.equal(pages.size, 0);
 });

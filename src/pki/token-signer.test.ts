@@ -227,7 +227,7 @@ test('no discovery document is served for an issuer that is not an https URL', (
 
 test('a shared-secret signer gives the same token for the same claims, and accepts no other', async () => {
   const clock = new FakeClock(Date.UTC(2026, 4, 1));
-  const make = (secret: string) => sharedSecretSigner({ clock, issuer, secret: Buffer.from(secret) });
+  const make = (secret: string) => sharedSecretSigner({ clock, issuers: [issuer], secret: Buffer.from(secret) });
   const claims = boundTokenClaims(bound, { clock, random: seededRandom(5) });
   const token = await make('a').sign(claims);
   assert.equal(token, await make('a').sign(claims));

@@ -140,10 +140,12 @@ export async function verifyToken(
 /** For simulations: tokens that depend on the secret and the claims alone (HS256). No other program can verify them. */
 export function sharedSecretSigner(options: {
   readonly clock: Clock;
-  readonly issuer: string;
+  /** The first one signs, all are accepted. */
+  readonly issuers: readonly [string, ...string[]];
   readonly secret: Uint8Array;
 }): TokenSigner {
-  const { clock, issuer, secret } = options;
+  const { clock, issuers, secret } = options;
+  const [issuer] = issuers;
   const mac = (input: Uint8Array | string) => createHmac('sha256', secret).update(input).digest();
   return {
     issuer,
@@ -153,7 +155,7 @@ export function sharedSecretSigner(options: {
     },
     async verify(token) {
       const { header, claims, input, signature } = parseToken(token);
-      checkIssuer(claims, [issuer]);
+      checkIssuer(claims, issuers);
       const expected = mac(input);
       const genuine =
         header.alg === 'HS256' && signature.length === expected.length && timingSafeEqual(signature, expected);

@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import { ConnectionError } from '../client/connection-error.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, startApiServer } from '../cluster/api-server.ts';
 import { type CertificateAuthority, createCertificateAuthority } from '../pki/authority.ts';
-import { sharedSecretSigner, type TokenSigner } from '../pki/token-signer.ts';
+import { legacyIssuer, sharedSecretSigner, type TokenSigner } from '../pki/token-signer.ts';
 import type { Store } from '../storage/store.ts';
 import { chanceOf, seededKeys } from './chance.ts';
 import { MortalStore } from './mortal-store.ts';
@@ -35,6 +35,8 @@ const issuer = 'https://kubernetes.default.svc.cluster.local';
 export class ApiProcess {
   readonly authority: CertificateAuthority;
   readonly tokens: TokenSigner;
+  /** Of Secrets. */
+  readonly legacyTokens: TokenSigner;
   readonly #options: ApiProcessOptions;
   #lives = 0;
   #life: Life | undefined;
@@ -47,7 +49,9 @@ export class ApiProcess {
       { commonName: 'kubernetes' },
       { clock, random, keys: seededKeys(random) },
     );
-    this.tokens = sharedSecretSigner({ clock, issuer, secret: random.bytes(32) });
+    const secret = random.bytes(32);
+    this.tokens = sharedSecretSigner({ clock, issuers: [issuer, legacyIssuer], secret });
+    this.legacyTokens = sharedSecretSigner({ clock, issuers: [legacyIssuer], secret });
   }
 
   /** How it is called while it is up. */

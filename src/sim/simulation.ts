@@ -292,14 +292,13 @@ export class Simulation implements AsyncDisposable {
   }
 
   #controllerSurroundings(clientOf: (user: UserInfo) => Client): ControllerSurroundings {
-    const { authority } = this.#api;
+    const { authority, legacyTokens } = this.#api;
     return {
       rootCA: authority.certificatePem,
       certificateAuthority: authority,
       signers: undefined,
       nodeIpam: { clusterCidrs, serviceCidrs },
-      // No scenario has Secrets for tokens: they are of releases before 1.24.
-      legacyTokens: undefined,
+      legacyTokens,
       clientOf: (account) => clientOf(controllerUser(account)),
       isOnlyApiServer: true,
     };
