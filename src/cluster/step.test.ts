@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { needs } from '../testing/needs.ts';
 import { CommandError } from './command-error.ts';
 import { type ThisMachine, thisMachine } from './machine.ts';
 import type { ProgressEvent } from './progress.ts';
+import { missingRequirements } from './requirements.ts';
 import { installMissing } from './step.ts';
 
 /** Without containerd, which lies nowhere but on the PATH; its apt-get does what the script says. */
@@ -51,6 +53,16 @@ describe('installing what a node lacks', () => {
   test('is left to root', async (t) => {
     const { error } = await install({ ...bareMachine(t, 'exit 0'), isRoot: false });
     assert.match(error?.advice ?? '', /^Install them as root \(apt-get install containerd/);
+  });
+
+  // CNI plugins are looked for in their own folders alone.
+  test('asks nothing of apt-get when nothing is missing', needs('/usr/lib/cni/bridge'), async (t) => {
+    const machine = bareMachine(t, 'echo asked >$bin/asked');
+    const [folder = ''] = machine.path;
+    for (const { program } of missingRequirements({ ...machine, path: [] }, false))
+      copyFileSync(join(folder, 'apt-get'), join(folder, program));
+    assert.deepEqual(await install(machine), { error: undefined, said: [] });
+    assert.ok(!existsSync(join(folder, 'asked')));
   });
 
   test('does not believe that a program is there because its package is', async (t) => {

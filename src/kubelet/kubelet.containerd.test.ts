@@ -552,16 +552,18 @@ describe('a node that loses its parts', needs('containers'), () => {
       return kubelet;
     };
     const state = async () => (await getPod(harness.client, 'web'))?.status?.containerStatuses?.[0];
+    // Other suites may run this file at the same time.
+    const mark = `: survives the kubelet of ${node}-${process.pid}`;
     try {
       await containerd.importImage(busyboxImageArchive(image));
       await launch();
-      await harness.client.create(pods, testPod('web', node, { containers: [forever(': survives the kubelet')] }));
+      await harness.client.create(pods, testPod('web', node, { containers: [forever(mark)] }));
       await eventually(async () => (await state())?.ready === true);
       const first = await state();
       await kill();
       await containerd.kill();
-      const process = execFileSync('pgrep', ['-f', ': survives the kubelet'], { encoding: 'utf8' }).trim();
-      assert.notEqual(process, '', 'the container itself goes on');
+      const survivor = execFileSync('pgrep', ['-f', `${mark};`], { encoding: 'utf8' }).trim();
+      assert.notEqual(survivor, '', 'the container itself goes on');
       await containerd.restart();
       const kubelet = await launch();
       // Once a Pod that came later runs, the kubelet has seen the other one too.

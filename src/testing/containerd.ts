@@ -60,7 +60,22 @@ export async function startContainerd(path = process.env.PATH ?? ''): Promise<Te
     await ctr('images', 'import', file);
     await rm(file);
   };
-  await importImage(pauseImageArchive());
+  const stop = async () => {
+    await removeContainers(ctr);
+    await end(daemon, 'SIGTERM');
+    await endLeftovers(directory);
+    forgetPodNetworks(directory);
+    await unmountBelow(directory);
+    await removeCgroups(cgroupRoot);
+    await run('ip', ['link', 'delete', bridge]).catch(() => undefined);
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    await importImage(pauseImageArchive());
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     directory,
     endpoint: `unix://${join(directory, 'containerd.sock')}`,
@@ -73,16 +88,7 @@ export async function startContainerd(path = process.env.PATH ?? ''): Promise<Te
     async restart(other = path) {
       daemon = await launch(directory, other);
     },
-    async stop() {
-      await removeContainers(ctr);
-      await end(daemon, 'SIGTERM');
-      await endLeftovers(directory);
-      forgetPodNetworks(directory);
-      await unmountBelow(directory);
-      await removeCgroups(cgroupRoot);
-      await run('ip', ['link', 'delete', bridge]).catch(() => undefined);
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-    },
+    stop,
   };
 }
 

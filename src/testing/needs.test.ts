@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { missingParts, needs } from './needs.ts';
+import { missingParts, needs, unless } from './needs.ts';
 
 /** What `ask` comes to on a machine where `CI` is so. */
 function under<T>(ci: string | undefined, ask: () => T): T {
@@ -31,6 +31,19 @@ it('leaves a test out for what is missing, by name or by path, and says what tha
     under(undefined, () => needs('no-such-program')),
     { skip: 'needs no-such-program' },
   );
+});
+
+it('leaves a test out for a reason that is no lack, in CI too', () => {
+  for (const ci of [undefined, 'true']) {
+    assert.deepEqual(
+      under(ci, () => unless('nothing to try here')),
+      { skip: 'nothing to try here' },
+    );
+    assert.deepEqual(
+      under(ci, () => unless(undefined)),
+      { skip: false },
+    );
+  }
 });
 
 it('is an error in CI', () => {

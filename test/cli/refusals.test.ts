@@ -117,9 +117,10 @@ describe('coracle refuses', () => {
   it('nothing for want of kubectl, but says where to get it', () => {
     const folder = join(cluster.folder, 'without-kubectl');
     const { status, stdout, stderr } = coracle(up('--data-dir', folder), { env: { PATH: barePath() } });
+    const down = coracle(['down', '--purge', '--data-dir', folder]);
     assert.equal(status, 0, stderr);
     assert.match(stdout, /! kubectl is not on this machine: .*https:\/\/kubernetes\.io\/docs\/tasks\/tools\/$/m);
-    assert.equal(coracle(['down', '--purge', '--data-dir', folder]).status, 0);
+    assert.equal(down.status, 0, down.stderr);
   });
 
   it('unknown verbs and options, with the usage', () => {
@@ -176,10 +177,12 @@ describe('coracle refuses', () => {
 
     it('nothing when the runtime is simulated', () => {
       const { status, stdout, stderr } = coracle(up(), asNobody());
+      const running = coracle(['status'], asNobody());
+      const down = coracle(['down', '--purge'], asNobody());
       assert.equal(status, 0, stderr);
       assert.ok(stdout.includes(`${home}/.local/share/coracle/kubeconfig`), stdout);
-      assert.equal(coracle(['status'], asNobody()).status, 0);
-      assert.equal(coracle(['down', '--purge'], asNobody()).status, 0);
+      assert.equal(running.status, 0, running.stderr);
+      assert.equal(down.status, 0, down.stderr);
       assert.ok(!existsSync(join(home, '.local/share/coracle')));
     });
   });

@@ -1,7 +1,8 @@
 /** What runtimes can do since containerd 2, through the whole kubelet: Debian 12's cannot show any of it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { getNode } from '../../src/kubelet/kubelet.fixture.ts';
@@ -12,9 +13,18 @@ import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 const node = 'of-today';
 
 describe('the kubelet on containerd 2', { ...needs('containers'), concurrency: 4 }, () => {
-  const real = new RealKubelet(node);
-  before(() => real.start());
-  after(() => real.stop());
+  // A criu that does not work hides the machine's, if it has one: runc's package recommends it.
+  const criuFolder = mkdtempSync(join(tmpdir(), 'coracle-criu-'));
+  const real = new RealKubelet(node, `${criuFolder}:${process.env.PATH}`);
+  before(async () => {
+    writeFileSync(join(criuFolder, 'criu'), '#!/bin/sh\nexit 1\n');
+    chmodSync(join(criuFolder, 'criu'), 0o755);
+    await real.start();
+  });
+  after(async () => {
+    await real.stop();
+    rmSync(criuFolder, { recursive: true });
+  });
 
   it('tells what the node´s runtime handlers can do', async () => {
     const { status } = (await getNode(real.client, node))!;

@@ -41,8 +41,11 @@ for (const atKubelet of [false, true]) {
         pods.push({ ...made, metadata: { ...made.metadata, uid: pod.metadata.uid } });
       });
       after(async () => {
-        await cluster.stop();
-        await real.stop();
+        try {
+          await cluster?.stop();
+        } finally {
+          await real?.stop();
+        }
       });
 
       const content = Buffer.from(seededRandom(7).bytes(4 << 20));

@@ -52,7 +52,7 @@ test('a quota with a scope counts what is within it', async () => {
 
 test('what admission has charged stands, though the object is not stored yet, until the limits change or all is counted anew', async () => {
   await using cluster = new MemoryCluster();
-  cluster.run((context) => runResourceQuotaController(context, { evaluator, syncPeriodMs: 90_000 }));
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
   await cluster.client.create(resourceQuotas, {
     metadata: { namespace: 'a', name: 'q' },
     spec: { hard: { pods: '5' } },
@@ -73,7 +73,27 @@ test('what admission has charged stands, though the object is not stored yet, un
   await cluster.settle();
   assert.equal(used(), '0');
   await charge();
-  await cluster.clock.advance(130_000);
+  await cluster.clock.advance(270_000);
+  assert.equal(used(), '1');
+  await cluster.clock.advance(40_000);
+  assert.equal(used(), '0');
+});
+
+test('all is counted anew as often as it is set', async () => {
+  await using cluster = new MemoryCluster();
+  cluster.run((context) => runResourceQuotaController(context, { evaluator, syncPeriodMs: 90_000 }));
+  await cluster.client.create(resourceQuotas, {
+    metadata: { namespace: 'a', name: 'q' },
+    spec: { hard: { pods: '5' } },
+  });
+  await cluster.settle();
+  const used = () => cluster.api.find(resourceQuotas, 'a/q')?.status?.used?.pods;
+  cluster.api.alter(resourceQuotas, 'a/q', (quota) => {
+    quota.status = { ...quota.status, used: { pods: '1' } };
+  });
+  await cluster.clock.advance(80_000);
+  assert.equal(used(), '1');
+  await cluster.clock.advance(20_000);
   assert.equal(used(), '0');
 });
 

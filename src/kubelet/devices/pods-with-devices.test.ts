@@ -66,7 +66,7 @@ async function setUp(
 it('a Pod that gets its devices runs, and the Pods after it wait for their turn; others do not', async (test) => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Partial<ContainerAllocateResponse>>();
-  const { client, kubelet, phase, plugin, until } = await setUp(test, () => {
+  const { client, kubelet, phase, plugin, pod, until } = await setUp(test, () => {
     asked.resolve();
     return answer.promise;
   });
@@ -79,7 +79,8 @@ it('a Pod that gets its devices runs, and the Pods after it wait for their turn;
     ['first', 'second'].map((name) => kubelet.worker('default', name)?.isHeld),
     [true, true],
   );
-  assert.equal(await phase('first'), 'Pending', 'nothing is known of it yet');
+  const { conditions, containerStatuses } = (await pod('first'))?.status ?? {};
+  assert.deepEqual([conditions, containerStatuses], [undefined, undefined], 'nothing is known of it yet');
   answer.resolve({});
   await until(async () => (await phase('first')) === 'Running' && (await phase('second')) === 'Running');
   assert.deepEqual(plugin.calls, ['Allocate a', 'Allocate b']);

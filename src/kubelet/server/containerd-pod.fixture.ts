@@ -31,6 +31,15 @@ export interface RealRuntime {
 
 export async function startRealRuntime(): Promise<RealRuntime> {
   const containerd = await startContainerd();
+  try {
+    return await realRuntimeOn(containerd);
+  } catch (error) {
+    await containerd.stop();
+    throw error;
+  }
+}
+
+async function realRuntimeOn(containerd: TestContainerd): Promise<RealRuntime> {
   await containerd.importImage(busyboxImageArchive(testImage));
   const runtime = await connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
   const logs = join(containerd.directory, 'logs');

@@ -16,8 +16,14 @@ runtimeContract(
   'containerd',
   async () => {
     const containerd = await startContainerd();
-    await containerd.importImage(busyboxImageArchive(image));
-    const runtime = await connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
+    const connect = async () => {
+      await containerd.importImage(busyboxImageArchive(image));
+      return connectRuntime({ clock: systemClock, endpoint: containerd.endpoint });
+    };
+    const runtime = await connect().catch(async (error) => {
+      await containerd.stop();
+      throw error;
+    });
     const stop = async () => {
       runtime.close();
       await containerd.stop();
