@@ -182,7 +182,7 @@ function addDown(program: Command): void {
     .option('--purge', 'remove the data too, and what was merged into your kubeconfig')
     .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
       const { takeDown } = await import('../cluster/down.ts');
-      const { contextName } = await import('../cluster/kubeconfig-file.ts');
+      const { contextName } = await import('../cluster/cluster-pki.ts');
       const root = folder(options);
       const purge = options.purge === true;
       const { outcome, kubeconfigs } = await takeDown(root, { clock, machine: thisMachine(), purge });

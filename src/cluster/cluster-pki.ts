@@ -20,6 +20,9 @@ import { type Certificate, isIssuedBy, parseCertificates } from '../pki/certific
 import { encodePrivateKey, parsePrivateKey } from '../pki/keys.ts';
 import { CommandError } from './command-error.ts';
 
+/** What kubeconfigs of the administrator call the cluster and their context. */
+export const contextName = 'coracle';
+
 /** Where certified keys are found again by name, e.g. `apiserver`. */
 export interface KeyFiles {
   /** What is there of the two; an empty text stands for the other. Undefined where there is neither. */

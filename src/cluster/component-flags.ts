@@ -3,7 +3,6 @@
  * They are upstream's, read as the components alone read them; those about addresses, keys and storage are refused, for these `up`
  * decides, and so are those that nothing would come of. Loaded only where such flags are given.
  */
-import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type FlagDefinition, FlagError, parseFlags } from '../serving/flags.ts';
 import { CommandError } from './command-error.ts';
@@ -13,12 +12,13 @@ import { type ConfiguredApiServer, configureApiServer, kubeApiServer } from './c
 import { kubeControllerManager, tunedControllers } from './components/kube-controller-manager.ts';
 import { kubeScheduler, schedulerSettings } from './components/kube-scheduler.ts';
 import { serviceAccountIssuer } from './control-plane.ts';
+import type { ControllerTuning } from './controller-manager.ts';
 import type { ComponentFlags } from './up-settings.ts';
 
 export interface ConfiguredComponents {
   /** Ends with what it was given, once the server has ended. */
   readonly apiServer: ConfiguredApiServer | undefined;
-  readonly controllerManager: ControllerManagerOptions | undefined;
+  readonly controllerManager: ControllerTuning | undefined;
   readonly scheduler: SchedulerOptions | undefined;
 }
 

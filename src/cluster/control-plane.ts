@@ -11,7 +11,6 @@ import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../client/kubeconfig.ts';
 import { checkControllers } from '../controllers/controllers.ts';
-import type { ControllerManagerOptions } from '../controllers/options.ts';
 import type { CertifiedKey } from '../pki/authority.ts';
 import type { KeySource } from '../pki/keys.ts';
 import { createTokenSigner, legacyIssuer } from '../pki/token-signer.ts';
@@ -21,10 +20,15 @@ import { QueueStatistics } from '../reconcile/queue-statistics.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import { type ComposedApiServer, type ComposedApiServerOptions, firstAddress, startApiServer } from './api-server.ts';
 import { followRenewals } from './certificate-renewal.ts';
-import { type ClusterPki, clusterPki, type KeyFiles } from './cluster-pki.ts';
+import { type ClusterPki, clusterPki, contextName, type KeyFiles } from './cluster-pki.ts';
 import { inProcessChecks, localPortChecks } from './component-checks.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
-import { type ControllerSurroundings, controllerUser, runControllers } from './controller-manager.ts';
+import {
+  type ControllerSurroundings,
+  type ControllerTuning,
+  controllerUser,
+  runControllers,
+} from './controller-manager.ts';
 
 export interface ControlPlaneOptions
   extends Pick<
@@ -49,7 +53,7 @@ export interface ControlPlaneOptions
   readonly clusterCidrs: readonly string[];
   /** What the server is to do beyond that, as flags of `kube-apiserver` have it. */
   readonly apiServer?: Partial<ComposedApiServerOptions> | undefined;
-  readonly controllerManager?: ControllerManagerOptions | undefined;
+  readonly controllerManager?: ControllerTuning | undefined;
   readonly schedulerOptions?: SchedulerOptions | undefined;
   /** As `--controllers`; default `*`. */
   readonly controllers?: readonly string[];
@@ -82,7 +86,7 @@ export function adminKubeconfig(pki: ClusterPki, server: string): string {
   const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
   const user = certificateUser(certificatePem, keyPem);
   const caPem = pki.authority.certificatePem;
-  return formatKubeconfig(kubeconfigOf({ name: 'coracle', server, caPem, user, userName: 'coracle-admin' }));
+  return formatKubeconfig(kubeconfigOf({ name: contextName, server, caPem, user, userName: 'coracle-admin' }));
 }
 
 const ensureAddons = onFirstCall(async () => (await import('./addons.ts')).ensureAddons);
@@ -238,7 +242,7 @@ function controllerSurroundings(
   };
 }
 
-function tunedControllers({ controllerManager, controllers, joinable }: ControlPlaneOptions): ControllerManagerOptions {
+function tunedControllers({ controllerManager, controllers, joinable }: ControlPlaneOptions): ControllerTuning {
   const selection = controllerManager?.controllers ?? controllers ?? ['*'];
   return {
     ...controllerManager,

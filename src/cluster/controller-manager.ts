@@ -21,11 +21,24 @@ export interface ControllerSurroundings {
   readonly isOnlyApiServer: boolean;
 }
 
-/** Runs until the context's signal is aborted. `tuned` is what flags say; the surroundings win. */
+/** What flags say wherever the controllers run: nothing that their surroundings give them. */
+export type ControllerTuning = Omit<
+  ControllerManagerOptions,
+  | 'rootCA'
+  | 'certificateAuthority'
+  | 'signers'
+  | 'nodeIpam'
+  | 'signLegacyToken'
+  | 'quotaEvaluator'
+  | 'contextFor'
+  | 'namespaceDeletionGraceMs'
+>;
+
+/** Runs until the context's signal is aborted. */
 export function runControllers(
   context: ComponentContext,
   surroundings: ControllerSurroundings,
-  tuned: ControllerManagerOptions = {},
+  tuned: ControllerTuning = {},
 ): Promise<void> {
   const { legacyTokens, clientOf, isOnlyApiServer, ...given } = surroundings;
   return runControllerManager(context, {

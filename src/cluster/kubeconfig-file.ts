@@ -1,23 +1,26 @@
 /** Kubeconfig files on disk: read, written whole, and never over what is somebody else's. */
 import {
   accessSync,
-  chmodSync,
-  chownSync,
+  closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  lstatSync,
+  openSync,
   readFileSync,
   renameSync,
+  type Stats,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../apimachinery/status.ts';
 import { type Kubeconfig, parseKubeconfig } from '../client/kubeconfig.ts';
+import { contextName } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import { makeFolders } from './data-directory.ts';
-
-/** Of the context that `adminKubeconfig` names. */
-export const contextName = 'coracle';
 
 /** Throws where writing would fail, or overwrite what is not ours. */
 export function checkKubeconfig(path: string): void {
@@ -55,20 +58,36 @@ export function readKubeconfig(file: string): Kubeconfig {
 }
 
 /**
- * Readable for its owner only, for it holds a key; renamed into place, so that nobody reads half of it. A file that is there keeps its
- * owner: with `sudo` the user's own is written by root.
+ * Readable for its owner only, for it holds a key; renamed into place, so that nobody reads half of it. Always a file that was made here:
+ * whoever owns the folder may have put a link where it is written.
  */
 function makeFile(file: string, text: string): void {
+  const made = `${file}.new`;
   try {
     makeFolders(dirname(file));
-    const before = statSync(file, { throwIfNoEntry: false });
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    chmodSync(`${file}.new`, 0o600);
-    if (before && process.geteuid?.() === 0) chownSync(`${file}.new`, before.uid, before.gid);
-    renameSync(`${file}.new`, file);
+    const owner = process.geteuid?.() === 0 ? ownerOf(file) : undefined;
+    if (lstatSync(made, { throwIfNoEntry: false })) unlinkSync(made);
+    const descriptor = openSync(made, 'wx', 0o600);
+    try {
+      fchmodSync(descriptor, 0o600);
+      if (owner) fchownSync(descriptor, owner.uid, owner.gid);
+      writeFileSync(descriptor, text);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(made, file);
   } catch (error) {
     throw unwritable(file, error);
   }
+}
+
+/**
+ * Who is to keep a file that root writes, as with `sudo` the user's own: the owner of the folder too. In folders that others may write to,
+ * anybody could have put the file there, and would be given the administrator's key.
+ */
+function ownerOf(file: string): Stats | undefined {
+  const before = lstatSync(file, { throwIfNoEntry: false });
+  return before?.isFile() && before.uid === statSync(dirname(file)).uid ? before : undefined;
 }
 
 function unwritable(file: string, error: unknown): CommandError {

@@ -12,9 +12,10 @@ import {
   parseKubeconfig,
   withoutContext,
 } from '../client/kubeconfig.ts';
+import { contextName } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { contextName, readKubeconfig, writeKubeconfig } from './kubeconfig-file.ts';
+import { readKubeconfig, writeKubeconfig } from './kubeconfig-file.ts';
 import type { ThisMachine } from './machine.ts';
 
 /** Adds the cluster to the file that kubectl reads when nothing else is said. Returns its path. */

@@ -1,25 +1,57 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import type { Clock, Timer } from '../base/clock.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { CommandError } from './command-error.ts';
 import { installPackages } from './package-installation.ts';
 
 const names = ['containerd', 'nftables'];
 
+/** To wait for others, a second and more, takes no time and counts as 100 s; less, which a program's last words have, is never over. */
+class HastyClock implements Clock {
+  #nowMs = 0;
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    if (delayMs >= 1000)
+      setImmediate(() => {
+        this.#nowMs += 100_000;
+        callback();
+      });
+    return { cancel() {} };
+  }
+
+  soon(callback: () => void): void {
+    setImmediate(callback);
+  }
+}
+
 /** A machine whose apt-get and dpkg write down what they are asked, then do what the scripts say; `$state` is a folder of theirs. */
 class ScriptedMachine {
   readonly said: string[] = [];
   readonly notes: string[] = [];
-  readonly clock = new FakeClock();
   readonly path: readonly string[];
   environment: Readonly<Record<string, string>> = {};
+  readonly #clock: Clock;
   readonly #folder = mkdtempSync(join(tmpdir(), 'coracle-apt-'));
   readonly #abort = new AbortController();
 
-  constructor(t: TestContext, scripts: { readonly apt: string; readonly dpkg?: string }) {
+  constructor(
+    t: TestContext,
+    scripts: { readonly apt: string; readonly dpkg?: string },
+    clock: Clock = new HastyClock(),
+  ) {
+    this.#clock = clock;
     t.after(() => rmSync(this.#folder, { recursive: true, force: true }));
     this.path = [this.#folder, '/usr/bin', '/bin'];
     for (const [program, script = 'exit 1'] of [['apt-get', scripts.apt] as const, ['dpkg', scripts.dpkg] as const]) {
@@ -38,7 +70,7 @@ echo "${program} $*" >>$state/log
   install(): Promise<void> {
     return installPackages(names, {
       machine: this,
-      clock: this.clock,
+      clock: this.#clock,
       say: (line) => this.said.push(line),
       note: (text) => this.notes.push(text),
       signal: this.#abort.signal,
@@ -50,7 +82,7 @@ echo "${program} $*" >>$state/log
   }
 
   async refusal(): Promise<CommandError> {
-    const error = await this.installLater().then(
+    const error = await this.install().then(
       () => undefined,
       (reason: unknown) => reason,
     );
@@ -58,22 +90,16 @@ echo "${program} $*" >>$state/log
     return error;
   }
 
-  /** Time passes while others install. */
-  async installLater(): Promise<void> {
-    let done = false;
-    const installing = this.install().finally(() => {
-      done = true;
-    });
-    installing.catch(() => {});
-    while (!done) {
-      if (this.said.length > 0) this.clock.advance(100_000);
-      await new Promise((turn) => setImmediate(turn));
-    }
-    await installing;
+  tell(name: string): void {
+    writeFileSync(join(this.#folder, name), '');
+  }
+
+  async hears(name: string): Promise<void> {
+    while (!existsSync(join(this.#folder, name))) await aTurn();
   }
 
   async hasNoted(): Promise<void> {
-    while (this.notes.length === 0) await new Promise((turn) => setImmediate(turn));
+    while (this.notes.length === 0) await aTurn();
   }
 
   /** `update`, `install` and `dpkg`, as they came. */
@@ -88,6 +114,8 @@ echo "${program} $*" >>$state/log
     return readFileSync(join(this.#folder, 'log'), 'utf8');
   }
 }
+
+const aTurn = () => new Promise((turn) => setImmediate(turn));
 
 const complains = (...lines: readonly string[]) => `${lines.map((line) => `echo "${line}" >&2`).join('; ')}; exit 100`;
 
@@ -150,9 +178,41 @@ update) if [ -e $state/asked ]; then touch $state/lists; else touch $state/asked
 install) [ -e $state/lists ] || { ${unknown}; } ;;
 esac`,
     });
-    await machine.installLater();
+    await machine.install();
     assert.deepEqual(machine.steps(), ['install', 'update', 'update', 'install']);
     assert.deepEqual(machine.said, ['waiting for process 7 (apt-get), which installs something']);
+  });
+
+  test('waits no longer for the lists and once more when the patience is over', async (t) => {
+    const machine = new ScriptedMachine(t, {
+      apt: complains('E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7 (unattended-upgr)'),
+    });
+    await machine.refusal();
+    const steps = machine.steps();
+    assert.deepEqual(steps.slice(steps.indexOf('update')), ['update', 'install']);
+  });
+
+  test('neither hears nor ends a service that keeps writing where apt wrote, and is not kept by it', async (t) => {
+    const held = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length;
+    const clock = new FakeClock();
+    const scripts = {
+      apt: `( while [ -d $state ] && [ ! -e $state/go ]; do sleep 0.02; done
+echo late >&2 && echo "pmstatus:x:50:late" >&3 && touch $state/lives ) &
+exit 0`,
+    };
+    const machine = new ScriptedMachine(t, scripts, clock);
+    const before = held();
+    let installed = false;
+    const installing = machine.install().finally(() => {
+      installed = true;
+    });
+    for (; !installed; await aTurn()) await clock.advance(500);
+    await installing;
+    assert.equal(held(), before);
+    machine.tell('go');
+    await machine.hears('lives');
+    for (let turn = 0; turn < 3; turn++) await aTurn();
+    assert.deepEqual(machine.notes, []);
   });
 
   for (const { name, apt, message, advice } of [

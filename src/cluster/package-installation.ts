@@ -4,7 +4,7 @@
  * for. What cannot be mended from here is told in apt's own words, with what to do next.
  */
 import { spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 import { type Clock, sleep } from '../base/clock.ts';
 import { CommandError } from './command-error.ts';
 import type { ThisMachine } from './machine.ts';
@@ -20,7 +20,7 @@ export interface InstallationOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long whoever else installs something is waited for, as a fresh machine's automatic updates do. */
+/** How long whoever else installs something is waited for in all, as a fresh machine's automatic updates do. */
 const patienceMs = 300_000;
 const askAgainMs = 1000;
 
@@ -53,6 +53,7 @@ interface Result {
 class Apt {
   readonly #options: InstallationOptions;
   readonly #environment: Readonly<Record<string, string | undefined>>;
+  #patienceLeftMs = patienceMs;
 
   constructor(options: InstallationOptions) {
     this.#options = options;
@@ -80,15 +81,16 @@ class Apt {
   /** Waits for others here: apt itself waits for some of its locks only, and in silence. */
   async #aptGet(words: readonly string[]): Promise<Result> {
     const { clock, say, signal } = this.#options;
-    const deadline = clock.monotonic() + patienceMs;
     let told: string | undefined;
     for (;;) {
+      const askedAt = clock.monotonic();
       const result = await this.run('apt-get', ['-qq', '-o', 'APT::Status-Fd=3', ...words], { reports: true });
-      if (result.status === 0 || !isLocked(result) || clock.monotonic() >= deadline) return result;
+      if (result.status === 0 || !isLocked(result) || this.#patienceLeftMs <= 0) return result;
       const [, holder = 'another program'] = /It is held by (process \d+ \(.*?\))/.exec(result.problems) ?? [];
       if (told !== holder) say(`waiting for ${holder}, which installs something`);
       told = holder;
       await sleep(clock, askAgainMs, signal);
+      this.#patienceLeftMs -= clock.monotonic() - askedAt;
     }
   }
 
@@ -103,10 +105,12 @@ class Apt {
     const giveUp = () => child.kill('SIGINT');
     signal.addEventListener('abort', giveUp, { once: true });
     let problems = '';
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      problems += text;
-    });
-    if (reports) noteProgress(child.stdio[3] as Readable, note);
+    const pipes = [
+      hear(child.stderr as Socket | null, (text) => {
+        problems += text;
+      }),
+      hear(child.stdio[3] as Socket | null, progressOf(note)),
+    ];
     const closed = new Promise<void>((done) => child.once('close', () => done()));
     try {
       const status = await new Promise<number | null>((ended, failed) => {
@@ -120,22 +124,35 @@ class Apt {
       return { status: null, problems: `E: ${(error as Error).message}` };
     } finally {
       signal.removeEventListener('abort', giveUp);
+      for (const letGo of pipes) letGo();
     }
   }
 }
 
 /** Lines such as `pmstatus:runc:42.8571:Unpacking runc (amd64)`. */
-function noteProgress(reports: Readable, note: (text: string) => void): void {
+function progressOf(note: (text: string) => void): (text: string) => void {
   let rest = '';
-  reports.setEncoding('utf8').on('data', (text: string) => {
+  return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
       const [, percent, what] = /^(?:dl|pm)status:[^:]*:([\d.]+):(.*)$/.exec(line) ?? [];
       if (what) note(`${Math.floor(Number(percent))} %, ${what}`);
     }
-  });
-  reports.on('error', () => {});
+  };
+}
+
+/**
+ * Calls back until what it returns is called. From then on what comes is read and dropped, and nobody is held up by it: a service that a package
+ * has started may write for as long as it lives, and would die of a pipe that is closed.
+ */
+function hear(pipe: Socket | null, onText: (text: string) => void): () => void {
+  pipe?.setEncoding('utf8').on('data', onText);
+  pipe?.on('error', () => {});
+  return () => {
+    pipe?.off('data', onText).resume();
+    pipe?.unref();
+  };
 }
 
 function wasInterrupted({ status, problems }: Result): boolean {

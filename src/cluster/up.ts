@@ -17,13 +17,13 @@ import { DataDirectoryLockedError, type DirectoryLock, lockDirectory } from '../
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { clusterDomain, nameServerAddress } from './addons.ts';
 import { followRenewals } from './certificate-renewal.ts';
-import { type ClusterPki, clusterPki, keyFolder } from './cluster-pki.ts';
+import { type ClusterPki, clusterPki, contextName, keyFolder } from './cluster-pki.ts';
 import { CommandError } from './command-error.ts';
 import type { ConfiguredComponents } from './component-flags.ts';
 import { ComponentSupervisor } from './component-supervisor.ts';
 import { adminKubeconfig, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from './data-directory.ts';
-import { checkKubeconfig, contextName, writeKubeconfig } from './kubeconfig-file.ts';
+import { checkKubeconfig, writeKubeconfig } from './kubeconfig-file.ts';
 import type { LocalNodes } from './local-nodes/local-nodes.ts';
 import { nodeAddress, type ThisMachine } from './machine.ts';
 import { mergeIntoOwn } from './merged-kubeconfig.ts';

@@ -23,8 +23,12 @@ import type { Client, Transport } from '../client/client.ts';
 import { ConnectionError } from '../client/connection-error.ts';
 import { createClient } from '../client/typed-client.ts';
 import type { ComposedApiServerOptions } from '../cluster/api-server.ts';
-import { type ControllerSurroundings, controllerUser, runControllers } from '../cluster/controller-manager.ts';
-import type { ControllerManagerOptions } from '../controllers/options.ts';
+import {
+  type ControllerSurroundings,
+  type ControllerTuning,
+  controllerUser,
+  runControllers,
+} from '../cluster/controller-manager.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { runScheduler, type SchedulerOptions } from '../scheduler/scheduler.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
@@ -49,7 +53,7 @@ export interface SimulationOptions {
   readonly messageDelayMs?: readonly [from: number, to: number] | undefined;
   /** What goes wrong with messages; it can be changed while the cluster runs. */
   readonly adversary?: Adversary | undefined;
-  readonly controllerManager?: ControllerManagerOptions | undefined;
+  readonly controllerManager?: ControllerTuning | undefined;
   readonly scheduler?: SchedulerOptions | undefined;
   readonly apiServer?: Partial<ComposedApiServerOptions> | undefined;
   /** Whether values go into the history's digest. Default true; for large clusters it is most of the cost. */

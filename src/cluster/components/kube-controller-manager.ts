@@ -16,7 +16,7 @@ import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
-import { type ControllerSurroundings, runControllers } from '../controller-manager.ts';
+import { type ControllerSurroundings, type ControllerTuning, runControllers } from '../controller-manager.ts';
 import { causesAnnotations, causesPage } from './causes-page.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import { withMetrics } from './component-metrics.ts';
@@ -33,8 +33,8 @@ const name = 'kube-controller-manager';
 export const kubeControllerManager: ComponentCommand = { name, flags: controllerManagerFlags, run };
 
 async function run(given: GivenFlags, environment: ComponentEnvironment): Promise<void> {
-  const tuned = tunedControllers(given);
-  const surroundings = { ...surroundingsFrom(given, environment), nodeIpam: tuned.nodeIpam };
+  const { nodeIpam, ...tuned } = optionsFrom(given);
+  const surroundings = { ...surroundingsFrom(given, environment), nodeIpam };
   const asAccounts = given.flag('use-service-account-credentials');
   const leader = {
     enabled: given.flag('leader-elect'),
@@ -79,7 +79,12 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
 }
 
 /** What flags say about controllers wherever they run: no keys, certificates or address ranges. Throws a `FlagError`. */
-export function tunedControllers(given: GivenFlags): ControllerManagerOptions {
+export function tunedControllers(given: GivenFlags): ControllerTuning {
+  const { nodeIpam: _, ...tuned } = optionsFrom(given);
+  return tuned;
+}
+
+function optionsFrom(given: GivenFlags): ControllerManagerOptions {
   const unknown = unknownControllers(given.list('controllers'));
   if (unknown.length > 0)
     throw new FlagError(

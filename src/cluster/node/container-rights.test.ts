@@ -21,9 +21,13 @@ function cgroups(t: TestContext, { v1 = [], v2 }: { readonly v1?: readonly strin
 }
 
 /** On a machine whose `unshare` does what the script says. */
-function check(t: TestContext, mount: string, unshare = 'exit 0'): CommandError | undefined {
+function check(
+  t: TestContext,
+  mount: string,
+  { script = 'exit 0', interpreter = '/bin/sh' } = {},
+): CommandError | undefined {
   const path = folder(t);
-  writeFileSync(join(path, 'unshare'), `#!/bin/sh\n${unshare}\n`);
+  writeFileSync(join(path, 'unshare'), `#!${interpreter}\n${script}\n`);
   chmodSync(join(path, 'unshare'), 0o755);
   try {
     checkContainersAllowed({ path: [path], isRoot: true }, mount);
@@ -68,12 +72,18 @@ describe('whether containers may run', () => {
   });
 
   test('not where root may make no namespaces', (t) => {
-    const unshare = 'echo "unshare: unshare failed: Operation not permitted" >&2; exit 1';
-    const error = check(t, cgroups(t, { v2: 'cpu memory pids' }), unshare);
+    const script = 'echo "unshare: unshare failed: Operation not permitted" >&2; exit 1';
+    const error = check(t, cgroups(t, { v2: 'cpu memory pids' }), { script });
     assert.equal(
       error?.message,
       'root may not make namespaces here, and containers need them: unshare failed: Operation not permitted.',
     );
     assert.match(error.advice, /docker run --privileged/);
+  });
+
+  test('not where the attempt cannot be made', (t) => {
+    const mount = cgroups(t, { v2: 'cpu memory pids' });
+    const error = check(t, mount, { interpreter: '/nowhere/sh' });
+    assert.match(error?.message ?? '', /^root may not make namespaces here, .*: spawnSync \S+\/unshare ENOENT\.$/);
   });
 });

@@ -19,12 +19,14 @@ export function checkContainersAllowed(machine: Machine, cgroupMount = '/sys/fs/
   const unshare = findProgram(machine, 'unshare', ['/usr/bin']);
   if (unshare === undefined) return;
   // Of all programs it is the one that is known to be here.
-  const { status, stderr } = spawnSync(unshare, ['--mount', unshare, '--version'], { encoding: 'utf8' });
-  if (status !== 0)
-    throw new CommandError(
-      `root may not make namespaces here, and containers need them: ${stderr.trim().replace(/^unshare: /, '')}.`,
-      `Run it on the machine itself; ${otherwise}.`,
-    );
+  const { status, stderr, error } = spawnSync(unshare, ['--mount', unshare, '--version'], { encoding: 'utf8' });
+  if (status === 0) return;
+  // Of a program that could not even be started there is nothing to read.
+  const why = (stderr ?? error?.message ?? '').trim().replace(/^unshare: /, '');
+  throw new CommandError(
+    `root may not make namespaces here, and containers need them: ${why}.`,
+    `Run it on the machine itself; ${otherwise}.`,
+  );
 }
 
 /** Version 2 has one hierarchy with a list of its controllers, version 1 a folder for each. */
