@@ -75,6 +75,18 @@ describe('a simulated cluster', () => {
     assert.ok(!(refused[1] instanceof Error));
   });
 
+  it('has messages take as long as they are said to', async () => {
+    await using cluster = await simulate({ seed: 1, nodes: 0, messageDelayMs: [40, 40] });
+    let tookMs = 0;
+    cluster.run('asker', { name: 'asker', groups: ['system:masters'] }, async ({ client, clock }) => {
+      const startedMs = clock.now();
+      await client.list(nodes);
+      tookMs = clock.now() - startedMs;
+    });
+    await cluster.advance(1000);
+    assert.equal(tookMs, 80);
+  });
+
   it('runs Jobs to their end, and starts again what fails', async () => {
     const script = ({ metadata }: Pod) => (metadata.labels?.app === 'web' ? { runMs: 5000, exitCode: 1 } : {});
     await using cluster = await withWeb({ pods: script }, 1);
