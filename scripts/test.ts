@@ -41,7 +41,7 @@ const suites: readonly Suite[] = [
   { name: 'cli', lane: 1, files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', lane: 1, files: ['test/package/*.test.ts'], budgetMinutes: 3 },
   { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts', 'src/**/*kubectl*.test.ts'], budgetMinutes: 8 },
-  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 10 },
+  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 7 },
   { name: 'etcd', lane: 2, files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {
     name: 'api-over-etcd',
@@ -156,7 +156,7 @@ async function runLane(lane: Suite['lane']): Promise<void> {
 }
 
 if (asked.length === 0 || asked.includes('check'))
-  await run({ name: 'check', budgetMinutes: 3 }, [process.execPath, 'scripts/check.ts']);
+  await run({ name: 'check', budgetMinutes: 2 }, [process.execPath, 'scripts/check.ts']);
 await Promise.all([runLane(1), runLane(2)]);
 
 console.log(`\n${report.join('\n')}`);
