@@ -6,7 +6,7 @@ import { configMaps, events, nodes, type Pod, type PodStatus, pods } from '../ap
 import { serviceUnavailable } from '../apimachinery/status.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
-import type { ProbeOutcome } from './host/host.ts';
+import type { PodCgroups, ProbeOutcome } from './host/host.ts';
 import { simulatedHost } from './host/simulated-host.ts';
 import { getNode, getPod, kubeletHarness, testPod } from './kubelet.fixture.ts';
 import { type Kubelet, startKubelet } from './kubelet.ts';
@@ -17,14 +17,16 @@ const node = 'node-1';
 interface Setup {
   readonly configuration?: Partial<KubeletConfiguration>;
   readonly probe?: (target: string) => ProbeOutcome;
+  readonly cgroups?: Partial<PodCgroups>;
   readonly prepare?: (parts: ReturnType<typeof kubeletHarness>) => Promise<unknown>;
 }
 
-async function setUp({ configuration, probe, prepare }: Setup = {}) {
+async function setUp({ configuration, probe, cgroups, prepare }: Setup = {}) {
+  const simulated = simulatedHost({ probe });
   const clock = new FakeClock();
   const harness = kubeletHarness(clock);
   const runtime = new SimulatedRuntime({ clock, random: harness.random, podCidr: () => '10.244.1.0/24' });
-  const host = simulatedHost({ probe });
+  const host = { ...simulated, cgroups: { ...simulated.cgroups, ...cgroups } };
   await prepare?.(harness);
   const start = async () => {
     const { stop, context } = harness.context();
@@ -691,6 +693,26 @@ describe('while the API server is away', () => {
 
 it("has upstream's defaults", () => {
   assert.equal(defaultConfiguration.maxPods, 110);
+});
+
+describe('a container that the kernel killed', () => {
+  it('was killed for its memory also where the runtime hears of that later, and nobody counts', async ({ mock }) => {
+    const { run, clock, pod, runtime } = await setUp({ cgroups: { oomKills: async () => undefined } });
+    const { containerStatus } = runtime;
+    let looks = 0;
+    mock.method(runtime, 'containerStatus', async (id: string) => {
+      const status = await containerStatus.call(runtime, id);
+      if (status.state !== 'exited') return status;
+      looks += 1;
+      return { ...status, exitCode: 137, reason: looks < 4 ? 'Error' : 'OOMKilled' };
+    });
+    const containers = [{ name: 'main', image: 'app:1', command: ['false'] }];
+    await run(testPod('greedy', node, { containers, restartPolicy: 'Never' }));
+    await clock.advance(5000);
+    const { phase } = (await pod('greedy'))?.status ?? {};
+    const { terminated } = statusOf((await pod('greedy'))!, 'main')?.state ?? {};
+    assert.deepEqual([phase, terminated?.exitCode, terminated?.reason], ['Failed', 137, 'OOMKilled']);
+  });
 });
 
 describe('a Pod that the kubelet ends itself', () => {

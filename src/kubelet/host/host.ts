@@ -100,8 +100,8 @@ export interface PodCgroups {
   /** Of a group that others made. */
   limitExisting(path: string, limits: CgroupLimits): Promise<void>;
   remove(podUid: string, qos: PodQOSClass): Promise<void>;
-  /** How many processes of the Pod the kernel has killed because its memory ran out; 0 where nobody counts them. */
-  oomKills(pod: Pod): Promise<number>;
+  /** How many processes of the Pod the kernel has killed because its memory ran out; undefined where nobody counts them. */
+  oomKills(pod: Pod): Promise<number | undefined>;
   /** How long processes of the Pod waited; undefined where nobody measures it. */
   pressure(pod: Pod): Promise<PressureStalls | undefined>;
   /** Of the group that all Pods are in; undefined where it has no limit. */

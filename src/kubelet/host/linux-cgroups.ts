@@ -101,8 +101,8 @@ export class LinuxCgroups implements PodCgroups {
       : memoryV1(join(mountPoint, 'memory', path));
   }
 
-  async oomKills(pod: Pod): Promise<number> {
-    if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return 0;
+  async oomKills(pod: Pod): Promise<number | undefined> {
+    if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return undefined;
     const text = await readFile(join(mountPoint, this.parentOf(pod), 'memory.events'), 'utf8').catch(() => '');
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
   }

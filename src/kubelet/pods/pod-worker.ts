@@ -18,6 +18,7 @@ import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
+import { EndReasons } from './end-reasons.ts';
 import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { endingCauses, failureCause, startCauses } from './pod-causes.ts';
 import { executePlan } from './pod-execution.ts';
@@ -51,7 +52,6 @@ const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
 /** 128 and the number of SIGKILL. */
-const killedExitCode = 137;
 
 export class PodWorker {
   readonly uid: string;
@@ -77,7 +77,7 @@ export class PodWorker {
   #isHeld = false;
   #failures = 0;
   /** Of processes of the Pod that the kernel has killed for memory. */
-  #oomKills = 0;
+  readonly #endReasons: EndReasons;
   #timer: Timer | undefined;
   #step = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
@@ -86,6 +86,7 @@ export class PodWorker {
     this.uid = pod.metadata.uid ?? '';
     this.#pod = pod;
     this.#options = options;
+    this.#endReasons = new EndReasons(options.services);
     this.#services = options.services;
     this.#startTimeMs = timeOr(pod.status?.startTime, options.services.clock.now());
     this.#verdicts = new ContainerVerdicts(options.services, () => this.wake());
@@ -390,22 +391,14 @@ export class PodWorker {
   async #observe(signal: AbortSignal): Promise<void> {
     const { runtime, host } = this.#services;
     const readMessage = host.files.terminationMessage.bind(host.files);
-    const readReason = (container: ContainerStatus) => this.#reasonOf(container);
+    const isEnding = this.#stage !== 'syncing';
+    const readReason = (container: ContainerStatus) => this.#endReasons.of(this.#pod, container, { isEnding, signal });
     this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
     if (this.#stage === 'syncing') {
       this.#verdicts.follow(this.#podWithStatus(), this.#observed);
       this.#resize.settle(this.pod, this.#observed);
     }
     for (const { name } of runningContainers(this.#observed)) this.#waiting.delete(name);
-  }
-
-  /** With systemd a container's group may be gone before the runtime has looked why it ended; its Pod's has counted it. */
-  async #reasonOf({ exitCode, reason }: ContainerStatus): Promise<string> {
-    if (exitCode !== killedExitCode) return reason;
-    const kills = await this.#services.host.cgroups.oomKills(this.#pod);
-    const isNew = kills > this.#oomKills;
-    this.#oomKills = kills;
-    return isNew && reason === 'Error' ? 'OOMKilled' : reason;
   }
 
   #planFacts(): PlanFacts {
