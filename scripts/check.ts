@@ -13,10 +13,12 @@ const root = resolve(import.meta.dirname, '..');
 const bin = (name: string) => resolve(root, 'node_modules/.bin', name);
 const fix = process.argv.includes('--fix');
 
-/** Those that need a real containerd, etcd or kubectl belong to `npm test`. */
-const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter(
-  (file) => !/containerd|kubectl|\/etcd[^/]*$/.test(file),
-);
+/**
+ * Those that need a real containerd, etcd or kubectl belong to `npm test`, and so do processes that are killed (`faults`) and whole simulated
+ * clusters (`seeds`), which take their time.
+ */
+const elsewhere = /containerd|kubectl|\/etcd[^/]*$|lmdb\/durability|sim\/simulation/;
+const unitTests = globSync('src/**/*.test.ts', { cwd: root }).filter((file) => !elsewhere.test(file));
 const shards = 2;
 
 type Command = readonly string[];

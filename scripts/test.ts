@@ -41,7 +41,7 @@ const suites: readonly Suite[] = [
   { name: 'cli', lane: 1, files: ['test/cli/*.test.ts'], budgetMinutes: 5 },
   { name: 'package', lane: 1, files: ['test/package/*.test.ts'], budgetMinutes: 3 },
   { name: 'kubectl', lane: 1, files: ['test/kubectl/*.test.ts', 'src/**/*kubectl*.test.ts'], budgetMinutes: 8 },
-  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts'], budgetMinutes: 7 },
+  { name: 'seeds', lane: 1, files: ['test/seeds/*.test.ts', 'src/sim/simulation.test.ts'], budgetMinutes: 7 },
   { name: 'etcd', lane: 2, files: ['src/**/etcd*.test.ts', 'test/etcd/*.test.ts'], budgetMinutes: 6 },
   {
     name: 'api-over-etcd',
@@ -51,7 +51,12 @@ const suites: readonly Suite[] = [
     env: { CORACLE_TEST_STORE: 'etcd' },
   },
   // Kills, freezes, partitions, full disks and power cuts, with another seed every day.
-  { name: 'faults', lane: 2, files: ['test/faults/*.test.ts'], budgetMinutes: 6 },
+  {
+    name: 'faults',
+    lane: 2,
+    files: ['test/faults/*.test.ts', 'src/storage/lmdb/durability.test.ts'],
+    budgetMinutes: 6,
+  },
   // Tests that need a real containerd or kernel stand beside the code too and say so in their name.
   { name: 'node', lane: 2, files: ['test/node/*.test.ts', 'src/**/*containerd*.test.ts'], budgetMinutes: 10 },
   // Debian 11's, which speaks v1alpha2 alone; Debian 13's; and that of later suites, with what only it can do.
