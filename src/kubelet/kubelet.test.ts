@@ -713,6 +713,20 @@ describe('a container that the kernel killed', () => {
     const { terminated } = statusOf((await pod('greedy'))!, 'main')?.state ?? {};
     assert.deepEqual([phase, terminated?.exitCode, terminated?.reason], ['Failed', 137, 'OOMKilled']);
   });
+
+  it('was killed for its memory where only the kernel says so', async ({ mock }) => {
+    const cgroups = { oomKills: async () => undefined, wasOomKilled: () => true };
+    const { run, clock, pod, runtime } = await setUp({ cgroups });
+    const { containerStatus } = runtime;
+    mock.method(runtime, 'containerStatus', async (id: string) => {
+      const status = await containerStatus.call(runtime, id);
+      return status.state === 'exited' ? { ...status, exitCode: 137, reason: 'Error' } : status;
+    });
+    const containers = [{ name: 'main', image: 'app:1', command: ['false'] }];
+    await run(testPod('greedy', node, { containers, restartPolicy: 'Never' }));
+    await clock.advance(5000);
+    assert.equal(statusOf((await pod('greedy'))!, 'main')?.state?.terminated?.reason, 'OOMKilled');
+  });
 });
 
 describe('a Pod that the kubelet ends itself', () => {

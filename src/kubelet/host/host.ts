@@ -102,6 +102,8 @@ export interface PodCgroups {
   remove(podUid: string, qos: PodQOSClass): Promise<void>;
   /** How many processes of the Pod the kernel has killed because its memory ran out; undefined where nobody counts them. */
   oomKills(pod: Pod): Promise<number | undefined>;
+  /** Whether the kernel says that it killed that container because its memory ran out: for where nobody counts. */
+  wasOomKilled(containerId: string): boolean;
   /** How long processes of the Pod waited; undefined where nobody measures it. */
   pressure(pod: Pod): Promise<PressureStalls | undefined>;
   /** Of the group that all Pods are in; undefined where it has no limit. */

@@ -23,6 +23,7 @@ import {
 import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
 import type { PodsMemory } from '../eviction/measurement.ts';
 import type { PodCgroups, PressureStalls } from './host.ts';
+import { tellsOfOomKill } from './kernel-log.ts';
 import { readPressure } from './pressure-stalls.ts';
 import { SystemdUnits } from './systemd/systemd-units.ts';
 
@@ -105,6 +106,10 @@ export class LinuxCgroups implements PodCgroups {
     if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return undefined;
     const text = await readFile(join(mountPoint, this.parentOf(pod), 'memory.events'), 'utf8').catch(() => '');
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  wasOomKilled(containerId: string): boolean {
+    return tellsOfOomKill(containerId);
   }
 
   async pressure(pod: Pod): Promise<PressureStalls | undefined> {

@@ -44,6 +44,7 @@ const noCgroups: PodCgroups = {
   remove: async () => {},
   podsMemory: async () => undefined,
   oomKills: async () => 0,
+  wasOomKilled: () => false,
   pressure: async () => undefined,
 };
 

@@ -28,7 +28,7 @@ export class EndReasons {
 
   /**
    * As the runtime says, or `OOMKilled`. With systemd a container's group may be gone before the runtime has looked why it ended; its Pod's
-   * has counted it. With cgroup v1 no group counts for those below it: only the runtime knows, and may hear of it a moment after the end.
+   * has counted it. With cgroup v1 no group counts for those below it: the kernel's log tells, or the runtime, a moment after the end.
    */
   async of(pod: Pod, { id, exitCode, reason }: ContainerStatus, { isEnding, signal }: EndOptions): Promise<string> {
     if (exitCode !== killedExitCode) return reason;
@@ -40,8 +40,9 @@ export class EndReasons {
   }
 
   async #soon(id: string, first: string, signal: AbortSignal): Promise<string> {
-    const { clock, runtime } = this.#services;
+    const { clock, host, runtime } = this.#services;
     let reason = first;
+    if (reason === 'Error' && host.cgroups.wasOomKilled(id)) return 'OOMKilled';
     for (let waitedMs = 0; reason === 'Error' && waitedMs < lateReasonMs; waitedMs += lateReasonStepMs) {
       await sleep(clock, lateReasonStepMs, signal);
       reason = (await runtime.containerStatus(id, { signal }).catch(() => undefined))?.reason ?? reason;
