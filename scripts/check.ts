@@ -1,5 +1,5 @@
 /**
- * `npm run check`: everything that needs no real part and takes under a minute. Types, lint and format, the generated files'
+ * `npm run check`: everything that needs no real part and is quickly done, a minute in all on two cores. Types, lint and format, the generated files'
  * freshness, layers, tidy and the unit tests. `--fix` formats and mends what can be mended.
  *
  * The unit tests run in two processes, half of the files each: a process per file would load the same modules three hundred times, which
