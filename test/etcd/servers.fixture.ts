@@ -119,6 +119,13 @@ export interface Keys {
 
 /** Writes what `commonFlags` name. `addresses`: where the servers are reached. */
 export function writeKeys(folder: string, addresses: readonly string[]): Keys {
+  const keys = makeKeys(addresses);
+  for (const [name, text] of Object.entries(keys.files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return keys;
+}
+
+/** With the files that `commonFlags` name, by their names in the folder. */
+export function makeKeys(addresses: readonly string[]): Keys & { readonly files: Readonly<Record<string, string>> } {
   const sources = { clock: systemClock, random: systemRandom, keys: systemKeys };
   const authority = createCertificateAuthority({ commonName: 'test-ca' }, sources);
   const serving = issueCertificate(authority, {
@@ -142,8 +149,7 @@ export function writeKeys(folder: string, addresses: readonly string[]): Keys {
     'sa.key': encodePrivateKey(accounts),
     'sa.pub': encodePublicKey(accounts),
   };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  return { authority, admin };
+  return { authority, admin, files };
 }
 
 /** Of `kube-apiserver`: whom it trusts and as whom it serves. */

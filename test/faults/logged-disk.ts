@@ -1,9 +1,6 @@
 /**
- * A disk whose every write and flush is written down in order, and what of it a power cut would have left. A real ext4 lies on it: the
- * kernel's loop device on a file that QEMU's storage daemon serves and logs (`blklogwrites`, the format of the kernel's dm-log-writes).
- *
- * After a cut there is everything that a finished flush made safe; of what was written since then, any part or nothing, in any order, as a
- * drive with a volatile cache may have it.
+ * A disk whose every write and flush is written down in order, and what of it a power cut would have left (`write-log.ts`). A real ext4 lies
+ * on it: the kernel's loop device on a file that QEMU's storage daemon serves and logs.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Random } from '../../src/base/random.ts';
 import { eventually } from '../../src/testing/eventually.ts';
+import { flushed, type LoggedWrite, loggedWrites, sectorBytes, survivors } from './write-log.ts';
 
 const diskBytes = 32 << 20;
-const sectorBytes = 512;
-const flags = { flush: 1, forceUnitAccess: 2, discard: 4 } as const;
 
 export class LoggedDisk implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'coracle-disk-'));
@@ -68,55 +64,33 @@ export class LoggedDisk implements AsyncDisposable {
   }
 }
 
-interface Logged {
-  /** Where it ends in the log. */
-  readonly end: number;
-  readonly flags: number;
-  readonly offset: number;
-  readonly data: Buffer;
-}
-
 /** Images of the disk after cuts at places of its log, which have to rise. */
 export class PowerCuts {
-  readonly #entries: readonly Logged[];
+  readonly #log: Buffer;
+  readonly #writes: readonly LoggedWrite[];
   /** Made safe by flushes. */
   readonly #safe = Buffer.alloc(diskBytes);
   #applied = 0;
 
   constructor(log: Buffer) {
-    this.#entries = [...readLog(log)];
+    this.#log = log;
+    const read = (at: number, length: number) => log.subarray(at, at + length);
+    this.#writes = [...loggedWrites({ length: log.length, read })];
   }
 
   cut(position: number, random: Random): Buffer {
-    const written = this.#entries.findIndex(({ end }) => end > position);
-    const until = written < 0 ? this.#entries.length : written;
-    const flushed = this.#entries.findLastIndex((entry, i) => i < until && (entry.flags & flags.flush) !== 0);
-    for (; this.#applied <= flushed; this.#applied++) write(this.#safe, this.#entries[this.#applied]!);
+    const later = this.#writes.findIndex(({ end }) => end > position);
+    const done = this.#writes.slice(0, later < 0 ? this.#writes.length : later);
+    const safe = flushed(done);
+    for (; this.#applied < safe; this.#applied++) this.#write(this.#safe, done[this.#applied]!);
     const image = Buffer.from(this.#safe);
-    const since = this.#entries.slice(this.#applied, until);
-    const share = random.next();
-    for (const entry of since)
-      if ((entry.flags & flags.forceUnitAccess) !== 0 || random.next() < share) write(image, entry);
+    for (const write of survivors(done.slice(safe), random)) this.#write(image, write);
     return image;
   }
-}
 
-/** Each entry: a sector with its place, length and flags as 64-bit numbers, and then the data. The first sector tells of the whole. */
-function* readLog(log: Buffer): Generator<Logged> {
-  for (let at = sectorBytes; at + sectorBytes <= log.length; ) {
-    const [sector, sectors, kind] = [0, 8, 16].map((field) => Number(log.readBigUInt64LE(at + field))) as [
-      number,
-      number,
-      number,
-    ];
-    const begin = at + sectorBytes;
-    at = begin + ((kind & flags.discard) === 0 ? sectors * sectorBytes : 0);
-    yield { end: at, flags: kind, offset: sector * sectorBytes, data: log.subarray(begin, at) };
+  #write(image: Buffer, { begin, end, offset }: LoggedWrite): void {
+    this.#log.copy(image, offset, begin, end);
   }
-}
-
-function write(image: Buffer, { offset, data }: Logged): void {
-  data.copy(image, offset);
 }
 
 /** Mounts an image for as long as `look` takes; the file system repairs itself by its journal, as after any cut. */

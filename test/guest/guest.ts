@@ -5,23 +5,14 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  constants,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { Random } from '../../src/base/random.ts';
+import { VolatileDisk } from './volatile-disk.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -32,6 +23,12 @@ export interface GuestOptions {
   readonly arguments?: readonly string[];
   /** Put on the second disk below `/opt/coracle`, by file name. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
+  /** Without systemd: nothing runs but what is asked for, and it boots in a few seconds. */
+  readonly isBare?: boolean;
+  /** Ports of the guest by those of 127.0.0.1 here that lead to them. */
+  readonly ports?: Readonly<Record<number, number>>;
+  /** What its disk forgets when the plug is pulled; see `Guest.boot`. */
+  readonly volatile?: Random;
 }
 
 export interface Guest {
@@ -41,8 +38,11 @@ export interface Guest {
   run(script: string): Promise<string>;
   /** Resolves when the machine is off. */
   readonly off: Promise<void>;
-  /** Switches an ended machine on again, with the disk as it was left. */
-  boot(): Promise<void>;
+  /**
+   * Switches an ended machine on again, with the disk as it was left. Given chance, the disk is volatile from now on: when the plug is
+   * pulled it forgets what was not flushed, or some of it. Without, all that was written is on it.
+   */
+  boot(volatile?: Random): Promise<void>;
   /** Pulls the plug. */
   cut(): Promise<void>;
   /** What the kernel and systemd print. */
@@ -65,10 +65,10 @@ export async function startGuest(options: GuestOptions = {}): Promise<Guest> {
   const image = guestImage();
   const directory = mkdtempSync(join(tmpdir(), 'coracle-guest-'));
   const commands = await CommandServer.listen();
-  await copyFile(join(image, 'disk.img'), join(directory, 'disk.img'), constants.COPYFILE_FICLONE);
+  execFileSync('cp', ['--sparse=always', '--reflink=auto', join(image, 'disk.img'), directory]);
   makeSourceDisk(directory, options.files ?? {});
   const guest = new QemuGuest(image, directory, commands, options);
-  await guest.boot();
+  await guest.boot(options.volatile);
   return guest;
 }
 
@@ -95,11 +95,12 @@ function makeSourceDisk(directory: string, files: Readonly<Record<string, Uint8A
   mkdirSync(join(staging, 'bin'), { recursive: true });
   cpSync(join(root, 'node_modules/node/bin/node'), join(staging, 'bin/node'), { dereference: true });
   cpSync(join(root, 'package.json'), join(staging, 'package.json'));
-  for (const name of globSync('src/**/*.ts', { cwd: root })) {
+  for (const name of globSync('src/**/*.{ts,json}', { cwd: root })) {
     if (/\.(test|fixture|contract)\.ts$/.test(name)) continue;
     const target = join(staging, name.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, withoutTypes(readFileSync(join(root, name), 'utf8')));
+    const source = readFileSync(join(root, name), 'utf8');
+    writeFileSync(target, name.endsWith('.ts') ? withoutTypes(source) : source);
   }
   for (const name of libraries())
     cpSync(join(root, 'node_modules', name), join(staging, 'node_modules', name), {
@@ -135,8 +136,11 @@ function withoutTypes(source: string): string {
 function libraries(): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (file: string) => {
-    const { dependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as { dependencies?: Record<string, string> };
-    for (const name of Object.keys(dependencies)) {
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as {
+      dependencies?: Record<string, string>;
+      optionalDependencies?: Record<string, string>;
+    };
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       const manifest = join(root, 'node_modules', name, 'package.json');
       if (found.has(name) || !existsSync(manifest)) continue;
       found.add(name);
@@ -154,6 +158,7 @@ class QemuGuest implements Guest {
   readonly #commands: CommandServer;
   readonly #options: GuestOptions;
   #process: ChildProcess | undefined;
+  #disk: VolatileDisk | undefined;
   off: Promise<void> = Promise.resolve();
 
   constructor(image: string, directory: string, commands: CommandServer, options: GuestOptions) {
@@ -163,37 +168,9 @@ class QemuGuest implements Guest {
     this.#options = options;
   }
 
-  async boot(): Promise<void> {
-    const { processors = 2, memoryMebibytes = 1536 } = this.#options;
-    const disk = (name: string, more: string) =>
-      `file=${join(this.#directory, name)},if=virtio,format=raw,cache=unsafe${more}`;
-    const child = spawn(
-      'qemu-system-x86_64',
-      [
-        ...[
-          '-accel',
-          'tcg,thread=multi',
-          '-cpu',
-          'max',
-          '-machine',
-          'q35',
-          '-nodefaults',
-          '-no-reboot',
-          '-display',
-          'none',
-        ],
-        ...['-smp', String(processors), '-m', String(memoryMebibytes), ...(this.#options.arguments ?? [])],
-        ...['-kernel', join(this.#image, 'vmlinuz'), '-initrd', join(this.#image, 'initrd')],
-        ...[
-          '-append',
-          `console=ttyS0 root=/dev/vda rw net.ifnames=0 quiet mitigations=off psi=1 guest.port=${this.#commands.port}`,
-        ],
-        ...['-drive', disk('disk.img', ''), '-drive', disk('coracle.img', ',readonly=on')],
-        ...['-netdev', 'user,id=net', '-device', 'virtio-net-pci,netdev=net'],
-        ...['-serial', `file:${join(this.#directory, 'console.log')}`],
-      ],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    );
+  async boot(volatile?: Random): Promise<void> {
+    if (volatile) this.#disk ??= new VolatileDisk(join(this.#directory, 'disk.img'), volatile);
+    const child = spawn('qemu-system-x86_64', this.#words(), { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#process = child;
     this.off = new Promise((done) => child.once('exit', () => done()));
     this.#commands.reset();
@@ -203,6 +180,28 @@ class QemuGuest implements Guest {
     await Promise.race([this.run('true'), early]);
   }
 
+  #words(): readonly string[] {
+    const { processors = 2, memoryMebibytes = 1536, isBare = false, ports = {} } = this.#options;
+    const file = (node: string, name: string, more = '') => [
+      '-blockdev',
+      `driver=file,node-name=${node},filename=${join(this.#directory, name)},cache.no-flush=on${more}`,
+    ];
+    const forwards = Object.entries(ports).map(([here, there]) => `,hostfwd=tcp:127.0.0.1:${here}-:${there}`);
+    const kernel = `console=ttyS0 root=/dev/vda rw net.ifnames=0 quiet mitigations=off psi=1 guest.port=${this.#commands.port}`;
+    return [
+      ...['-accel', 'tcg,thread=multi', '-cpu', 'max', '-machine', 'q35'],
+      ...['-nodefaults', '-no-reboot', '-display', 'none'],
+      ...['-smp', String(processors), '-m', String(memoryMebibytes), ...(this.#options.arguments ?? [])],
+      ...['-kernel', join(this.#image, 'vmlinuz'), '-initrd', join(this.#image, 'initrd')],
+      ...['-append', `${kernel}${isBare ? ' init=/usr/local/sbin/guest-bare' : ''}`],
+      ...(this.#disk?.switchOn('disk') ?? file('disk', 'disk.img')),
+      ...file('coracle', 'coracle.img', ',read-only=on'),
+      ...['disk', 'coracle'].flatMap((node) => ['-device', `virtio-blk-pci,drive=${node}`]),
+      ...['-netdev', `user,id=net${forwards.join('')}`, '-device', 'virtio-net-pci,netdev=net'],
+      ...['-serial', `file:${join(this.#directory, 'console.log')}`],
+    ];
+  }
+
   run(script: string): Promise<string> {
     return this.#commands.run(script);
   }
@@ -210,6 +209,7 @@ class QemuGuest implements Guest {
   async cut(): Promise<void> {
     this.#process?.kill('SIGKILL');
     await this.off;
+    this.#disk?.cut();
   }
 
   console(): string {
@@ -222,6 +222,11 @@ class QemuGuest implements Guest {
     await this.#commands.close();
     rmSync(this.#directory, { recursive: true });
   }
+}
+
+/** A line for `Guest.run` that writes a text file. */
+export function write(path: string, content: string): string {
+  return `cat > ${path} <<'END_OF_FILE'\n${content}\nEND_OF_FILE`;
 }
 
 const statusMark = 'guest-command-ended';

@@ -1,18 +1,27 @@
 /** The kubelet on a machine of its own: systemd, cgroup v2, a real power switch. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../src/api/gen/core-v1.ts';
+import type { Container, Pod, PodSpec } from '../../src/api/gen/core-v1.ts';
+import { priorityClasses } from '../../src/api/gen/scheduling-v1.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { freePorts } from '../../src/storage/etcd/process.fixture.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { guestParts } from './guest.ts';
 import { container, forever, GuestNode, slowly } from './node.ts';
+import { clusterPort, startOwnCluster } from './own-cluster.ts';
+import { survivesPowerCut } from './power-cut.ts';
 
 const settings = {
   podPidsLimit: 200,
-  shutdownGracePeriod: '80s',
-  shutdownGracePeriodCriticalPods: '40s',
+  shutdownGracePeriod: '800s',
+  shutdownGracePeriodCriticalPods: '400s',
   failSwapOn: false,
   memorySwap: { swapBehavior: 'LimitedSwap' },
   kubeReserved: { cpu: '1', memory: '128Mi' },
+  kubeReservedCgroup: '/kubereserved.slice',
+  enforceNodeAllocatable: ['pods', 'kube-reserved'],
+  featureGates: { MemoryQoS: true },
+  memoryReservationPolicy: 'TieredReservation',
   cpuManagerPolicy: 'static',
   memoryManagerPolicy: 'Static',
   topologyManagerPolicy: 'single-numa-node',
@@ -23,15 +32,24 @@ const critical = 'system-node-critical';
 
 describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout: 900_000 }, () => {
   let node: GuestNode;
+  /** Of this machine, leads to the API server of a cluster that lives in the guest alone. */
+  let port: number;
   before(async () => {
+    [port] = (await freePorts(1)) as [number];
     node = await GuestNode.start(settings, {
+      ports: { [port]: clusterPort },
       processors: 4,
       memoryMebibytes: 2048,
       arguments: [0, 1].flatMap((id) => [
         ...['-object', `memory-backend-ram,id=memory${id},size=1024M`],
         ...['-numa', `node,nodeid=${id},memdev=memory${id},cpus=${id * 2}-${id * 2 + 1}`],
       ]),
-      prepare: 'dd if=/dev/zero of=/swap bs=1M count=256 status=none; chmod 600 /swap; mkswap -q /swap; swapon /swap',
+      prepare: [
+        'systemd-run -q --slice=kubereserved.slice --unit=holder sleep infinity',
+        // Sixteen pages of two mebibytes, of the second memory node.
+        'echo 16 >/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages',
+        'dd if=/dev/zero of=/swap bs=1M count=256 status=none; chmod 600 /swap; mkswap -q /swap; swapon /swap',
+      ].join('\n'),
     });
   });
   after(() => node?.stop());
@@ -50,6 +68,7 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
     const slice = `kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod${metadata.uid?.replaceAll('-', '_')}.slice`;
     const path = `/sys/fs/cgroup/${slice}/cri-containerd-${id}.scope`;
     assert.match(await node.guest.run(`cat ${path}/cgroup.procs`), /\d+/);
+    assert.equal((await node.guest.run('stat -fc %T /sys/fs/cgroup/')).trim(), 'cgroup2fs');
     const set = (folder: string, file: string) =>
       node.guest.run(`cat /sys/fs/cgroup/${folder}/${file}`).then((text) => text.trim());
     const { capacity } = (await node.node()).status ?? {};
@@ -134,6 +153,82 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
     await node.remove('hungry-1', 'hungry-2', 'hungry-3');
   });
 
+  const podSlice = (pod: Pod, qos: '' | 'burstable' | 'besteffort') => {
+    const slice = `kubepods-${qos && `${qos}-`}pod${pod.metadata.uid?.replaceAll('-', '_')}.slice`;
+    return `/sys/fs/cgroup/kubepods.slice/${qos && `kubepods-${qos}.slice/`}${slice}`;
+  };
+  const kept = (memory: string) => ({ cpu: '200m', memory });
+
+  it('keeps memory for Pods and for itself where memory has qualities of service', async () => {
+    const [guaranteed, burstable] = await Promise.all([
+      node.running('guaranteed', {
+        containers: [forever({ resources: { requests: kept('64Mi'), limits: kept('64Mi') } })],
+      }),
+      node.running('burstable', {
+        containers: [forever({ resources: { requests: kept('48Mi'), limits: { memory: '128Mi' } } })],
+      }),
+    ]);
+    const own = ['min', 'low', 'high', 'max'].map((name) => `memory.${name}`);
+    const memoryOf = async (path: string, files = own) =>
+      (await read(files.map((file) => `${path}/${file}`).join(' '))).split('\n');
+    const bytes = (mebibytes: number) => String(mebibytes * mebi);
+    assert.deepEqual(await memoryOf(podSlice(guaranteed, '')), [bytes(64), '0', 'max', bytes(64)]);
+    assert.deepEqual(await memoryOf(scopeOf(guaranteed, '')), [bytes(64), '0', 'max', bytes(64)]);
+    // Nine tenths of the way from what it asked for to what it may have, in whole pages.
+    const high = String(Math.floor((48 + 0.9 * 80) * (mebi / 4096)) * 4096);
+    assert.deepEqual(await memoryOf(podSlice(burstable, 'burstable')), ['0', bytes(48), 'max', bytes(128)]);
+    assert.deepEqual(await memoryOf(scopeOf(burstable, 'burstable')), ['0', bytes(48), high, bytes(128)]);
+    const above = '/sys/fs/cgroup/kubepods.slice';
+    assert.deepEqual(await memoryOf(above, ['memory.min']), [bytes(112)], 'what both are kept is kept for all Pods');
+    assert.deepEqual(await memoryOf(`${above}/kubepods-burstable.slice`, ['memory.low']), [bytes(48)]);
+    assert.deepEqual(await memoryOf('/sys/fs/cgroup/kubereserved.slice', [...own, 'cpu.weight']), [
+      bytes(128),
+      '0',
+      'max',
+      bytes(128),
+      '100',
+    ]);
+    const metrics = await node.fetch('/metrics');
+    assert.match(metrics, new RegExp(`^kubelet_memory_qos_node_memory_min_bytes ${bytes(64)}$`, 'm'));
+    assert.match(metrics, new RegExp(`^kubelet_memory_qos_node_memory_low_bytes ${bytes(48)}$`, 'm'));
+    await node.remove('guaranteed', 'burstable');
+    assert.deepEqual(await memoryOf(above, ['memory.min']), ['0'], 'given back');
+  });
+
+  it('gives a Pod its huge pages and no others, and refuses who asks for more than there are', async () => {
+    assert.equal((await node.node()).status?.capacity?.['hugepages-2Mi'], '32Mi');
+    const asking = (pages: string) => {
+      const amounts = { ...kept('32Mi'), 'hugepages-2Mi': pages };
+      return { containers: [forever({ resources: { requests: amounts, limits: amounts } })] };
+    };
+    const paged = await node.running('paged', asking('8Mi'));
+    for (const path of [podSlice(paged, ''), scopeOf(paged, '')])
+      assert.equal(await read(`${path}/hugetlb.2MB.max`), String(8 * mebi), path);
+    assert.equal(await read(`/proc/$(head -n 1 ${scopeOf(paged, '')}/cgroup.procs)/oom_score_adj`), '-997');
+    await node.create('too-many', asking('28Mi'));
+    const { reason, message } = (await node.phase('too-many', 'Failed')).status ?? {};
+    assert.equal(reason, 'OutOfhugepages-2Mi');
+    assert.equal(
+      message,
+      `Pod was rejected: Node didn't have enough resource: hugepages-2Mi, requested: ${28 * mebi}, used: ${8 * mebi}, capacity: ${32 * mebi}`,
+    );
+    const plain = await node.running('plain', { containers: [forever()] });
+    assert.equal(await read(`${podSlice(plain, 'besteffort')}/hugetlb.2MB.max`), '0');
+    await node.remove('paged', 'too-many', 'plain');
+  });
+
+  it('lets a Pod have no more processes than it may', async () => {
+    const script = 'for i in $(seq 300); do sleep 600 & done; wait';
+    const terminationMessagePolicy = 'FallbackToLogsOnError' as const;
+    await node.create('many', {
+      restartPolicy: 'Never',
+      containers: [container(script, { terminationMessagePolicy })],
+    });
+    const { state } = (await node.phase('many', 'Failed')).status?.containerStatuses?.[0] ?? {};
+    assert.match(state?.terminated?.message ?? '', /can't fork: Resource temporarily unavailable/);
+    await node.remove('many');
+  });
+
   it('measures how long processes wait', async () => {
     const { node: whole } = await summary();
     for (const part of ['cpu', 'memory', 'io']) assert.equal(typeof whole[part].psi.some.total, 'number', part);
@@ -161,62 +256,121 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
     await node.remove('taker');
   });
 
-  it('delays a shutdown, ends Pods in two phases and really goes off; what it wrote is there when it boots again', async () => {
-    assert.match(await node.guest.run('cat /etc/systemd/logind.conf.d/99-kubelet.conf'), /InhibitDelayMaxSec=80\n/);
-    assert.match(
-      await node.guest.run('systemd-inhibit --list --no-pager'),
-      /kubelet.*shutdown.*Kubelet needs time to handle node shutdown.*delay/,
+  const imminent = ['Terminated', 'Pod was terminated in response to imminent node shutdown.'];
+  const isShown = async () => {
+    const { status, reason, message } = (await node.condition('Ready')) ?? {};
+    return status === 'False' && reason === 'KubeletNotReady' && message === 'node is shutting down';
+  };
+  const locks = () => node.guest.run('systemd-inhibit --list --no-pager');
+  const kubeletLock = /kubelet.*shutdown.*Kubelet needs time to handle node shutdown.*delay/;
+  const shutdownMetric = async (which: 'start' | 'end') =>
+    Number(
+      new RegExp(`^kubelet_graceful_shutdown_${which}_time_seconds (\\d+)$`, 'm').exec(
+        await node.fetch('/metrics'),
+      )?.[1],
     );
-    const stubborn = container("trap '' TERM; while true; do sleep 0.2; done");
+
+  it('takes Pods again when a shutdown comes to nothing; those that it has ended stay so', async () => {
+    assert.match(await node.guest.run('cat /etc/systemd/logind.conf.d/99-kubelet.conf'), /InhibitDelayMaxSec=800\n/);
+    assert.match(await locks(), kubeletLock);
+    // Of those that ask a service to end, only this one is let go on by the test, so that there is a time to look at.
+    const slow = container(
+      "trap 'until [ -e /dev/shm/end ]; do sleep 0.2; done; exit 0' TERM; while true; do sleep 0.2; done",
+    );
     await Promise.all([
-      node.running('obedient', { containers: [forever()] }),
-      node.running('stubborn', { containers: [stubborn], terminationGracePeriodSeconds: 600 }),
-      node.running('last', { containers: [forever()], priorityClassName: critical }),
+      node.running('regular', { containers: [slow], terminationGracePeriodSeconds: 600 }),
+      node.running('critical', { containers: [forever()], priorityClassName: critical }),
     ]);
-    const startedMs = Date.now();
-    await node.guest.run('systemctl poweroff');
-    await slowly(async () => {
-      const ready = await node.condition('Ready');
-      return (
-        ready?.status === 'False' && ready.reason === 'KubeletNotReady' && ready.message === 'node is shutting down'
-      );
-    });
+    // logind finds that it cannot only when everyone who delays has let go; it calls the shutdown off then, and says so.
+    await node.guest.run('systemctl mask -q --runtime poweroff.target; systemctl poweroff');
+    await slowly(isShown);
     await node.create('late', { containers: [forever()] });
     await slowly(async () => (await node.pod('late')).status?.reason === 'NodeShutdown');
     assert.equal(
       (await node.pod('late')).status?.message,
       'Pod was rejected: Pod was rejected as the node is shutting down.',
     );
+    assert.equal(
+      (await node.pod('critical')).status?.phase,
+      'Running',
+      'critical Pods wait until the others have ended',
+    );
+    await node.guest.run('for pid in $(pgrep -f /dev/shm/end); do touch /proc/$pid/root/dev/shm/end || true; done');
+    await slowly(async () => (await node.condition('Ready'))?.status === 'True');
+    for (const name of ['regular', 'critical']) {
+      const { phase, reason, message } = (await node.pod(name)).status ?? {};
+      assert.deepEqual([phase, reason, message], ['Failed', ...imminent], name);
+    }
+    await slowly(async () => kubeletLock.test(await locks()));
+    assert.ok((await shutdownMetric('end')) >= (await shutdownMetric('start')));
+    await node.running('after', { containers: [forever()] });
+    await node.remove('regular', 'critical', 'late', 'after');
+    await node.guest.run('systemctl unmask -q --runtime poweroff.target');
+  });
+
+  it('ends Pods by their priority, each class in its time, and really goes off; what it wrote is there when it boots again', async () => {
+    const classes = { 'class-a': 100_000, 'class-b': 10_000, 'class-c': 1000 };
+    for (const [name, value] of Object.entries(classes))
+      await node.client.create(priorityClasses, { metadata: { name }, value });
+    const periods = { 100000: 30, 1000: 20, 0: 30 };
+    const shutdownGracePeriodByPodPriority = Object.entries(periods).map(([priority, shutdownGracePeriodSeconds]) => ({
+      priority: Number(priority),
+      shutdownGracePeriodSeconds,
+    }));
+    await node.configure({ ...settings, shutdownGracePeriodByPodPriority });
+    await node.whenReady();
+    await slowly(async () => kubeletLock.test(await locks()));
+    const stubborn = container("trap '' TERM; while true; do sleep 0.2; done");
+    const running = (name: string, containers: Container[], more: Partial<PodSpec> = {}) =>
+      node.running(name, { containers, terminationGracePeriodSeconds: 600, ...more });
+    await Promise.all([
+      running('unset', [forever()]),
+      running('c', [forever()], { priorityClassName: 'class-c' }),
+      running('b', [stubborn], { priorityClassName: 'class-b' }),
+      running('a', [forever()], { priorityClassName: 'class-a' }),
+    ]);
+    await node.guest.run('systemctl poweroff');
+    await slowly(isShown);
     await node.guest.off;
-    const tookMs = Date.now() - startedMs;
-    await node.guest.boot();
+    await node.guest.boot(systemRandom);
     const story = await node.guest.run('journalctl -b -1 -u kubelet -n 80 --no-pager -o short-precise');
-    assert.ok(tookMs > 39_000, 'the stubborn Pod had the forty seconds of regular Pods');
-    for (const name of ['obedient', 'stubborn', 'last']) {
-      const { phase, reason, message, conditions } = (await node.pod(name)).status ?? {};
-      assert.deepEqual(
-        [phase, reason, message],
-        ['Failed', 'Terminated', 'Pod was terminated in response to imminent node shutdown.'],
-        `${name}\n${story}`,
-      );
+    const endedAt = new Map<string, number>();
+    for (const name of ['unset', 'c', 'b', 'a']) {
+      const { phase, reason, message, conditions, containerStatuses } = (await node.pod(name)).status ?? {};
+      assert.deepEqual([phase, reason, message], ['Failed', ...imminent], `${name}\n${story}`);
       const target = conditions?.find(({ type }) => type === 'DisruptionTarget');
       assert.deepEqual([target?.status, target?.reason], ['True', 'TerminationByKubelet']);
+      const { exitCode, finishedAt } = containerStatuses?.[0]?.state?.terminated ?? {};
+      assert.equal(exitCode, name === 'b' ? 137 : 0, name);
+      endedAt.set(name, Date.parse(finishedAt ?? '') / 1000);
     }
-    const ended = async (name: string) =>
-      Date.parse((await node.pod(name)).status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? '');
-    assert.ok(
-      (await ended('last')) - (await ended('obedient')) > 10_000,
-      'critical Pods wait until the others have had their time',
-    );
+    const between = (first: string, second: string) => endedAt.get(second)! - endedAt.get(first)!;
+    assert.ok(between('unset', 'c') >= 0, 'the least important class goes first');
+    assert.ok(between('c', 'b') >= 15, 'of one class, who does not obey is killed when the time of the class is over');
+    assert.ok(between('c', 'a') >= 15, 'the most important class waits for that');
+    assert.ok(between('c', 'b') < 300, 'and not as long as the Pod asked for');
 
     const state = JSON.parse(await node.guest.run('cat /var/lib/kubelet/graceful_node_shutdown_state'));
     assert.ok(Date.parse(state.endTime) > Date.parse(state.startTime));
     await node.guest.run('systemctl start kubelet');
     await node.whenReady();
-    const metrics = await node.fetch('/metrics');
-    assert.match(
-      metrics,
-      new RegExp(`kubelet_graceful_shutdown_start_time_seconds ${Math.floor(Date.parse(state.startTime) / 1000)}`),
+    assert.equal(await shutdownMetric('start'), Math.floor(Date.parse(state.startTime) / 1000));
+  });
+
+  it('comes back by itself with its cluster from a power cut: all that was acknowledged, its node Ready, its Pods running', async () => {
+    // The disk forgets from here on what was not flushed when the plug is pulled.
+    await node.guest.run(
+      'systemctl stop kubelet; rm -rf /var/lib/kubelet; mkdir /var/lib/kubelet; systemctl start containerd',
     );
+    const cluster = await startOwnCluster(node.guest, port);
+    try {
+      await survivesPowerCut(cluster.client, node.guest);
+    } catch (error) {
+      const story = 'journalctl -n 120 --no-pager -o cat -u coracle@kube-apiserver -u kubelet';
+      console.error(await node.guest.run(story).catch(String));
+      throw error;
+    } finally {
+      await cluster.close();
+    }
   });
 });

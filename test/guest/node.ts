@@ -11,7 +11,7 @@ import { pauseImageArchive } from '../../src/kubelet/images/pause-image.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
-import { type Guest, type GuestOptions, startGuest } from './guest.ts';
+import { type Guest, type GuestOptions, startGuest, write } from './guest.ts';
 
 export const nodeName = 'guest';
 export const image = 'local.test/busybox:1';
@@ -159,8 +159,4 @@ export const forever = (more: Partial<Container> = {}) =>
 /** On an emulated machine everything takes longer. */
 export function slowly(isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
   return eventually(isTrue, Boolean, { withinMs: 300_000, pause: () => pause(250) });
-}
-
-function write(path: string, content: string): string {
-  return `cat > ${path} <<'END_OF_FILE'\n${content}\nEND_OF_FILE`;
 }

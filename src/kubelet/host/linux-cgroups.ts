@@ -4,7 +4,7 @@
  * without limits for Pods as a whole.
  */
 import { mkdir, readdir, readFile, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
@@ -119,6 +119,9 @@ export class LinuxCgroups implements PodCgroups {
   }
 
   async limitExisting(path: string, limits: CgroupLimits): Promise<void> {
+    const unit = posix.basename(path);
+    if (this.#options.driver === 'systemd' && unit.endsWith('.slice'))
+      await this.#units.setProperties(unit, unitProperties(limits, await this.#whichVersion()));
     await this.#write(path, limits);
   }
 

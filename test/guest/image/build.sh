@@ -59,7 +59,9 @@ tries=0
 while [ ! -b /dev/vda ] && [ $tries -lt 200 ]; do /bin/busybox usleep 50000; tries=$((tries + 1)); done
 /bin/busybox mount -t ext4 -o rw /dev/vda /root || exec /bin/busybox sh
 for folder in dev proc sys; do /bin/busybox mount --move /$folder /root/$folder; done
-exec /bin/busybox switch_root /root /sbin/init
+init=/sbin/init
+for word in $(/bin/busybox cat /root/proc/cmdline); do case $word in init=*) init=${word#init=} ;; esac; done
+exec /bin/busybox switch_root /root "$init"
 INIT
 chmod 755 "$work/initrd/init"
 

@@ -36,14 +36,20 @@ export class SystemdUnits {
     } catch (error) {
       // Made before: by this kubelet, one before it, or implicitly for a slice below.
       if (!(error instanceof DbusError) || !/UnitExists|AlreadyExists/.test(error.code)) throw error;
-      const isRuntime = true;
-      await connection.call({
-        ...manager,
-        member: 'SetUnitProperties',
-        signature: 'sba(sv)',
-        body: [name, isRuntime, properties],
-      });
+      await this.setProperties(name, properties);
     }
+  }
+
+  /** Until the machine is switched off. */
+  async setProperties(name: string, properties: readonly DbusValue[]): Promise<void> {
+    const connection = await this.#connect();
+    const isRuntime = true;
+    await connection.call({
+      ...manager,
+      member: 'SetUnitProperties',
+      signature: 'sba(sv)',
+      body: [name, isRuntime, properties],
+    });
   }
 
   /** Succeeds when there is none. */
