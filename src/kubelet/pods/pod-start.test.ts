@@ -86,7 +86,7 @@ describe('the start of a Pod', () => {
     mock.method(host.volumes, 'mount', async () => Promise.reject(new Error('hostPath type check failed')));
     const sandbox = gate(mock, runtime);
     const volumeMounts = [{ name: 'data', mountPath: '/data' }];
-    const volumes = [{ name: 'data', hostPath: { path: '/data', type: 'Directory' } }];
+    const volumes = [{ name: 'data', hostPath: { path: '/data', type: 'Directory' as const } }];
     await run(testPod('web', node, { containers: [{ ...container, volumeMounts }], volumes }));
     assert.ok(!sandbox.isReached());
   });
