@@ -1,8 +1,12 @@
-/** What the kubelet does at the same time when it starts a Pod, and what it does not ask at all: no step waits for another that it does not need. */
+/**
+ * What the kubelet does at the same time when it starts a Pod, and what it does not ask at all: no step waits for another that it does not need.
+ * And how little it asks while the Pod runs.
+ */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { configMaps, type Pod, pods, secrets } from '../../api/gen/core-v1.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import type { NodeHost } from '../host/host.ts';
 import { simulatedHost } from '../host/simulated-host.ts';
 import { getPod, kubeletHarness, testPod } from '../kubelet.fixture.ts';
 import { startKubelet } from '../kubelet.ts';
@@ -11,11 +15,12 @@ import { SimulatedRuntime } from '../runtime/simulated/simulated-runtime.ts';
 const node = 'node-1';
 const container = { name: 'main', image: 'app:1' };
 
-async function setUp() {
+async function setUp(logs: Partial<NodeHost['logs']> = {}) {
   const clock = new FakeClock();
   const harness = kubeletHarness(clock);
   const runtime = new SimulatedRuntime({ clock, random: harness.random, podCidr: () => '10.244.1.0/24' });
-  const host = simulatedHost();
+  const simulated = simulatedHost();
+  const host = { ...simulated, logs: { ...simulated.logs, ...logs } };
   const { context } = harness.context();
   await startKubelet(context, { nodeName: node, runtime, host });
   await clock.advance(500);
@@ -138,5 +143,16 @@ describe('a Pod that runs as it should', () => {
     // Longer than the pace of looking after it, shorter than twice that.
     await clock.advance(91_000);
     assert.equal(own(), 1);
+  });
+
+  it('has its log looked at every ten seconds, but is asked only once where that lies', async ({ mock }) => {
+    const rotated: string[] = [];
+    const { run, clock, runtime } = await setUp({ rotate: async (path) => void rotated.push(path) });
+    await run(testPod('web', node, { containers: [container] }));
+    const asked = mock.method(runtime, 'containerStatus');
+    await clock.advance(30_000);
+    assert.equal(rotated.length, 3);
+    assert.equal(new Set(rotated).size, 1);
+    assert.equal(asked.mock.callCount(), 1);
   });
 });
