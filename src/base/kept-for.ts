@@ -1,6 +1,7 @@
+/** What is asked for more often than it changes. */
 import type { Clock } from './clock.ts';
 
-/** What `compute` gives, for as long as it is not older than `keepMs`: for what is asked for more often than it changes. */
+/** What `compute` gives until it is older than `keepMs`. */
 export function keptFor<T>(clock: Clock, keepMs: number, compute: () => T): () => T {
   let kept: { readonly value: T; readonly atMs: number } | undefined;
   return () => {
