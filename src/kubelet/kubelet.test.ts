@@ -61,28 +61,6 @@ const statusOf = (pod: Pod | undefined, name: string) =>
     (one) => one.name === name,
   );
 
-describe('the groups above Pods', () => {
-  it('are set at the start, when a Pod begins or has ended, and every minute', async () => {
-    const shares: (number | undefined)[] = [];
-    const ensureNode: PodCgroups['ensureNode'] = async (limits) => shares.push(limits().burstable.cpuShares) > 0;
-    const { run, clock, client, eventsOf } = await setUp({ cgroups: { ensureNode } });
-    assert.deepEqual(shares.splice(0), [2]);
-    assert.ok(
-      (await eventsOf(node)).some(
-        ({ reason, message }) =>
-          reason === 'NodeAllocatableEnforced' && message === 'Updated Node Allocatable limit across pods',
-      ),
-    );
-    await run(testPod('p', node, { containers: [{ ...forever, resources: { requests: { cpu: '1' } } }] }));
-    assert.equal(shares.splice(0).at(-1), 1024);
-    await clock.advance(60_000);
-    assert.ok(shares.splice(0).includes(1024));
-    await client.delete(pods, { namespace: 'default', name: 'p' }, { gracePeriodSeconds: 0 });
-    await clock.advance(2000);
-    assert.equal(shares.at(-1), 2);
-  });
-});
-
 describe('registration', () => {
   it('makes a Node with labels, taints, addresses, capacity and conditions', async () => {
     const { client } = await setUp({
