@@ -18,6 +18,7 @@ import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { type NodeCredentialFiles, NodeCredentials } from './images/node-credentials.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
@@ -59,6 +60,8 @@ export interface KubeletOptions {
   readonly watches?: boolean | undefined;
   /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
   readonly evicts?: boolean | undefined;
+  /** Files with the node's own credentials for images. */
+  readonly nodeCredentials?: NodeCredentialFiles | undefined;
   /** Programs that give credentials for images. */
   readonly credentialProviders?:
     | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
@@ -400,7 +403,7 @@ class RunningKubelet implements Kubelet {
       watch: watches,
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
-    const { credentialProviders } = options;
+    const { credentialProviders, nodeCredentials } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
@@ -418,6 +421,7 @@ class RunningKubelet implements Kubelet {
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
         pulled: this.#known.pulled,
+        node: nodeCredentials && new NodeCredentials({ files: nodeCredentials, clock, log }),
         providers:
           credentialProviders &&
           new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
+import { credentialFiles } from '../../kubelet/host/credential-files.ts';
 import { linuxHost } from '../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
@@ -59,6 +60,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       }),
       configuration: settings.configuration,
       version: versions.kubernetes,
+      nodeCredentials: credentialFiles(settings.configuration.rootDirectory, machine.environment.HOME ?? ''),
       credentialProviders: providers,
     });
     await serve(running, settings, connection, environment);

@@ -12,6 +12,7 @@ import type { ContainerRuntime, Image, SandboxConfig } from '../runtime/runtime.
 import type { CredentialProviders } from './credential-providers.ts';
 import { keyringOf, type SourcedCredentials } from './credentials.ts';
 import { withDefaultTag } from './image-names.ts';
+import type { NodeCredentials } from './node-credentials.ts';
 import type { PulledImages } from './pulled-images.ts';
 
 /** Why there is no image: a waiting reason of the container. */
@@ -41,6 +42,8 @@ export interface ImagePullerOptions {
   readonly maxParallelPulls: number;
   /** Absent: an image that is there is for every Pod. */
   readonly pulled?: PulledImages | undefined;
+  /** Of the node itself. */
+  readonly node?: NodeCredentials | undefined;
   readonly providers?: CredentialProviders | undefined;
 }
 
@@ -129,10 +132,11 @@ export class ImagePuller {
     }
   }
 
-  /** Those of the Pod's secrets first, then those of the node's programs. */
+  /** Those of the Pod's secrets first, then those of the node, then those of its programs. */
   async #credentials(image: string, { pod, secrets }: ImageRequest): Promise<readonly SourcedCredentials[]> {
-    const { providers } = this.#options;
-    return [...keyringOf(secrets).lookup(image), ...((await providers?.lookup(image, pod)) ?? [])];
+    const { node, providers } = this.#options;
+    const [ofNode = [], ofPrograms = []] = await Promise.all([node?.lookup(image), providers?.lookup(image, pod)]);
+    return [...keyringOf(secrets).lookup(image), ...ofNode, ...ofPrograms];
   }
 
   async #recordedPull(image: string, requested: string, request: PullRequest): Promise<PresentImage> {

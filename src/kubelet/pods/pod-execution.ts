@@ -5,6 +5,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import { VolumePending } from '../csi/csi-attachments.ts';
+import { changesWhole } from '../resize/pod-resize.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { IdMapping, SandboxConfig } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
@@ -112,6 +113,8 @@ async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimeP
   await cgroups.ensureNode(() => services.nodeCgroups());
   const before = podCgroupLimits(actuatedPod(services, pod, observed), settings);
   await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  const isNew = services.allocations.actuatedAsWhole(pod.metadata.uid ?? '') === undefined;
+  if (isNew) services.allocations.actuatePod(pod);
 }
 
 async function resize(
@@ -121,7 +124,7 @@ async function resize(
 ): Promise<'done' | 'failed' | 'nothing'> {
   const { pod, signal } = context;
   const hasRestarted = plan.stop.some(({ reason }) => reason === 'resize');
-  if (plan.resize.length === 0 && !hasRestarted) return 'nothing';
+  if (plan.resize.length === 0 && !hasRestarted && !changesWhole(services, pod)) return 'nothing';
   try {
     await resizeContainers(services, plan.resize, context);
   } catch (error) {
@@ -130,6 +133,7 @@ async function resize(
     return 'failed';
   }
   await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
+  services.allocations.actuatePod(pod);
   return 'done';
 }
 

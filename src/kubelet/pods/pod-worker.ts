@@ -13,6 +13,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import { podAsWhole } from '../resize/pod-level-status.ts';
 import { PodResize } from '../resize/pod-resize.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
@@ -51,7 +52,6 @@ export interface PodWorkerOptions {
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
-/** 128 and the number of SIGKILL. */
 
 export class PodWorker {
   readonly uid: string;
@@ -425,6 +425,7 @@ export class PodWorker {
       isTerminal,
       cause: this.#cause,
       resizing: this.#resize.conditions,
+      asWhole: podAsWhole(this.#services, this.#podWithStatus(), this.#observed),
       knowledge: {
         waiting: this.#waiting,
         runtimeName,
