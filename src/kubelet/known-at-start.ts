@@ -2,6 +2,7 @@
  * What a kubelet must know before it does anything: its machine, its runtime, and what an earlier kubelet gave to Pods that may still run.
  * All of it is read again from the node's own files, so that a restart takes nothing away and gives nothing twice.
  */
+import { messageOf } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
@@ -40,14 +41,17 @@ export async function knownAtStart(context: ComponentContext, options: StartOpti
   await allocations.restore();
   const pulled = pulledImages(context, options);
   await pulled?.restore(() => runtime.listImages({ signal }));
-  const users = userNamespaces(options);
+  const users = await userNamespaces(options);
   await users.restore();
   return { facts, version, devices, resources, allocations, pulled, users };
 }
 
-function userNamespaces({ configuration, host: { state } }: StartOptions): UserNamespaces {
+async function userNamespaces({ configuration, host }: StartOptions): Promise<UserNamespaces> {
   const { maxPods, userNamespaceIdsPerPod: idsPerPod } = configuration;
-  return new UserNamespaces({ state, idsPerPod, maxPods });
+  const range = await host.subordinateIds?.().catch((error) => {
+    throw new Error(`create user namespace manager: kubelet mappings: ${messageOf(error)}`, { cause: error });
+  });
+  return new UserNamespaces({ state: host.state, idsPerPod, maxPods, range });
 }
 
 /** Undefined where an image that is here is for every Pod. */

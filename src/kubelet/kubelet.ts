@@ -41,8 +41,11 @@ import type { Allocations } from './resize/allocations.ts';
 import type { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
+import { PodCertificates } from './volumes/pod-certificates.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
+import { TrustBundles } from './volumes/trust-bundles.ts';
+import type { VolumeSources } from './volumes/volume-sources.ts';
 
 export interface KubeletOptions {
   readonly nodeName: string;
@@ -391,6 +394,31 @@ class RunningKubelet implements Kubelet {
     });
   }
 
+  /** What Pods get of the cluster's trust bundles and signers, behind upstream's gates. */
+  #trust(recorder: ServiceParts['recorder']): Pick<VolumeSources, 'trust' | 'certificates'> {
+    const { informers } = this.#context;
+    const { ClusterTrustBundleProjection = false, PodCertificateRequest = false } = this.configuration.featureGates;
+    const wake = (uid: string) => void this.workers.wake(uid);
+    const shared = { ...pick(this.#context), informers };
+    const certificates = new PodCertificates({
+      ...shared,
+      enabled: PodCertificateRequest,
+      nodeName: this.nodeName,
+      node: () => this.#reporter.node,
+      event: (pod, reason, message) =>
+        recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', reason, message),
+      onChange: wake,
+    });
+    return {
+      trust: new TrustBundles({
+        ...shared,
+        enabled: ClusterTrustBundleProjection,
+        onChange: (uids) => uids.forEach(wake),
+      }),
+      certificates,
+    };
+  }
+
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
     const { configuration, runtime, host } = this;
@@ -428,7 +456,7 @@ class RunningKubelet implements Kubelet {
       }),
       prober: new Prober(runtime, host.network),
       objects,
-      volumeSources: { client, objects, tokens: this.#tokens },
+      volumeSources: { client, objects, tokens: this.#tokens, ...this.#trust(recorder) },
       csi: this.#csi,
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,

@@ -17,7 +17,7 @@ import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
 import type { UserNamespaces } from '../user-namespaces.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
-import type { VolumeSources } from '../volumes/resolve.ts';
+import type { VolumeSources } from '../volumes/volume-sources.ts';
 import type { StatusWriter } from './status-writer.ts';
 
 export interface PodServices {

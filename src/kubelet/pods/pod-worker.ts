@@ -16,6 +16,7 @@ import { jitter } from '../../base/random.ts';
 import { podAsWhole } from '../resize/pod-level-status.ts';
 import { PodResize } from '../resize/pod-resize.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
+import { releaseSources } from '../volumes/volume-sources.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
@@ -348,10 +349,9 @@ export class PodWorker {
     if (!this.#isCleaned) {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
-      this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
-      this.#services.volumeSources.tokens.release(this.uid);
+      releaseSources(this.#services.volumeSources, this.uid);
       await this.#services.userNamespaces.release(this.uid);
       this.#isCleaned = true;
       this.#ended.resolve();

@@ -20,6 +20,7 @@ import type { PluginContext } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
 import { apiReferenceOf } from './api-references.ts';
 import { forbiddenNodeLabels } from './node-labels.ts';
+import { admitPodCertificateRequest } from './pod-certificate-requests.ts';
 import { checkTokenAudience } from './token-audience.ts';
 
 type Rule = (nodeName: string, attributes: AdmissionAttributes, context: PluginContext) => Promise<void> | void;
@@ -36,9 +37,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'csinodes.storage.k8s.io': admitCsiNode,
   'resourceslices.resource.k8s.io': admitResourceSlice,
   'certificatesigningrequests.certificates.k8s.io': admitCertificateRequest,
-  'podcertificaterequests.certificates.k8s.io': (_nodeName, attributes) => {
-    throw refusal(attributes, 'PodCertificateRequest feature gate is disabled');
-  },
+  'podcertificaterequests.certificates.k8s.io': admitPodCertificateRequest,
 };
 
 export function nodeRestriction(context: PluginContext): AdmissionPlugin {
