@@ -23,6 +23,8 @@ import { KeyedBackoff } from './keyed-backoff.ts';
 import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
+import { measuredRuntime } from './metrics/measured-runtime.ts';
 import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
@@ -84,10 +86,14 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** Why plugins of devices cannot register; undefined when they can, or need not. */
+  readonly deviceProblem: string | undefined;
   /** Absent where there can be no CSI drivers. */
   readonly csi: NodeCsi | undefined;
   /** What holds Pods up that are to start or to end here. */
   causes(): CauseList;
+  /** What it counts and times of its own work. */
+  readonly metrics: KubeletMetrics;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
   readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
@@ -120,6 +126,7 @@ class RunningKubelet implements Kubelet {
   readonly nodeName: string;
   readonly configuration: KubeletConfiguration;
   readonly runtime: ContainerRuntime;
+  readonly metrics: KubeletMetrics;
   readonly host: NodeHost;
   readonly workers: PodWorkers;
   readonly done: Promise<void>;
@@ -136,6 +143,7 @@ class RunningKubelet implements Kubelet {
   readonly #static: StaticPods;
   readonly #tokens: ServiceAccountTokens;
   readonly #csi: NodeCsi | undefined;
+  deviceProblem: string | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
     const { facts, version, devices, resources, allocations } = known;
@@ -147,7 +155,12 @@ class RunningKubelet implements Kubelet {
     this.#known = known;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
-    this.runtime = options.runtime;
+    this.metrics = known.metrics;
+    // Simulated nodes call a runtime of their own process, thousands of them.
+    this.runtime =
+      (options.watches ?? true)
+        ? measuredRuntime(options.runtime, { clock: context.clock, metrics: this.metrics })
+        : options.runtime;
     this.host = options.host;
     this.configuration = { ...defaultConfiguration, ...options.configuration };
     const { clock, log, signal } = context;
@@ -179,6 +192,7 @@ class RunningKubelet implements Kubelet {
       clock,
       log,
       signal,
+      metrics: this.metrics,
       eventedRelistMs: (options.watches ?? true) ? 30_000 : 300_000,
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
@@ -291,6 +305,10 @@ class RunningKubelet implements Kubelet {
       devices: this.#devices,
       resources: this.#resources,
       workers: this.workers,
+      metrics: this.metrics,
+      onDeviceProblem: (problem) => {
+        this.deviceProblem = problem;
+      },
       handlers: this.#csi ? { CSIPlugin: this.#csi.plugins } : {},
     });
   }
@@ -302,7 +320,7 @@ class RunningKubelet implements Kubelet {
         { nodeName: this.nodeName, hostname: this.#hostname },
         { configuration: this.configuration, facts: this.#facts },
       ),
-      pick(this.#context),
+      { ...pick(this.#context), forgetsDevices: this.#devices?.isNew },
     );
   }
 
@@ -365,6 +383,7 @@ class RunningKubelet implements Kubelet {
       configuration: this.configuration,
       runtime: this.runtime,
       host: this.host,
+      metrics: this.metrics,
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
@@ -421,7 +440,7 @@ class RunningKubelet implements Kubelet {
 
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
-    const { configuration, runtime, host } = this;
+    const { configuration, runtime, host, metrics } = this;
     const watches = options.watches ?? true;
     const objects = new ReferencedObjects({
       client,
@@ -443,6 +462,7 @@ class RunningKubelet implements Kubelet {
       runtimeName: version.runtimeName,
       userNamespaces: this.#known.users,
       host,
+      metrics,
       statuses,
       images: new ImagePuller({
         runtime,
@@ -452,7 +472,8 @@ class RunningKubelet implements Kubelet {
         node: nodeCredentials && new NodeCredentials({ files: nodeCredentials, clock, log }),
         providers:
           credentialProviders &&
-          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),
+          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log, metrics }),
+        metrics,
       }),
       prober: new Prober(runtime, host.network),
       objects,

@@ -8,6 +8,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedBackoff } from '../keyed-backoff.ts';
+import { imageSizeClass, type KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { ContainerRuntime, Image, SandboxConfig } from '../runtime/runtime.ts';
 import type { CredentialProviders } from './credential-providers.ts';
 import { keyringOf, type SourcedCredentials } from './credentials.ts';
@@ -45,6 +46,7 @@ export interface ImagePullerOptions {
   /** Of the node itself. */
   readonly node?: NodeCredentials | undefined;
   readonly providers?: CredentialProviders | undefined;
+  readonly metrics?: KubeletMetrics | undefined;
 }
 
 export interface ImageRequest {
@@ -66,6 +68,12 @@ interface PullRequest extends ImageRequest {
   readonly credentials: readonly SourcedCredentials[];
 }
 
+/** What is known so far of a request's image; told in the end, whichever way that came. */
+interface Found {
+  present: boolean | 'unknown';
+  pulls: boolean | 'unknown';
+}
+
 interface UsedCredentials {
   /** By which the registry gave the image; undefined: by none. */
   readonly used: SourcedCredentials | undefined;
@@ -85,15 +93,33 @@ export class ImagePuller {
   }
 
   async ensure(request: ImageRequest): Promise<PresentImage> {
-    const { container, event } = request;
-    const requested = container.image ?? '';
+    const { image = '', imagePullPolicy } = request.container;
+    const isLatest = withDefaultTag(image).endsWith(':latest');
+    const policy = imagePullPolicy ?? (isLatest ? 'Always' : 'IfNotPresent');
+    const found: Found = { present: 'unknown', pulls: 'unknown' };
+    try {
+      return await this.#ensure(request, image, { policy, found });
+    } finally {
+      this.#options.metrics?.count('image_manager_ensure_image_requests_total', {
+        pull_policy: policy.toLowerCase(),
+        present_locally: String(found.present),
+        pull_required: String(found.pulls),
+      });
+    }
+  }
+
+  async #ensure(
+    request: ImageRequest,
+    requested: string,
+    { policy, found }: { readonly policy: string; readonly found: Found },
+  ): Promise<PresentImage> {
+    const { event } = request;
     if (!validReference.test(requested) || /[A-Z]/.test(requested.replace(/[:@][^/]*$/, '').replace(/^[^/]*\//, ''))) {
       const message = `Failed to apply default image tag ${quote(requested)}: couldn't parse image name ${quote(requested)}: invalid reference format`;
       event('Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message);
     }
     const image = withDefaultTag(requested);
-    const policy = container.imagePullPolicy ?? (image.endsWith(':latest') ? 'Always' : 'IfNotPresent');
     // Looked up once, and no earlier than they are needed.
     let looking: Promise<readonly SourcedCredentials[]> | undefined;
     const credentials = () => {
@@ -101,8 +127,10 @@ export class ImagePuller {
       return looking;
     };
     const present = policy === 'Always' ? undefined : await this.#inspect(image, request);
+    if (policy !== 'Always') found.present = present !== undefined;
     const { pulled } = this.#options;
-    if (present && !(await pulled?.mustPull(requested, present.id, credentials))) {
+    found.pulls = !present || ((await pulled?.mustPull(requested, present.id, credentials)) ?? false);
+    if (present && !found.pulls) {
       const forWhom = pulled ? ' and can be accessed by the pod' : '';
       event('Normal', 'Pulled', `Container image ${quote(requested)} already present on machine${forWhom}`);
       return { ref: present.id, image: present };
@@ -181,6 +209,9 @@ export class ImagePuller {
       const present = await this.#inspect(image, request);
       if (!present) throw new Error(`image ${quote(requested)} is not there after pulling it`);
       const now = clock.monotonic();
+      this.#options.metrics?.time('image_pull_duration_seconds', now - startedAtMs, {
+        image_size_in_bytes: imageSizeClass(present.sizeBytes),
+      });
       const took = `${formatDuration(roundMs(now - startedAtMs))} (${formatDuration(roundMs(now - askedAtMs))} including waiting)`;
       event(
         'Normal',

@@ -204,22 +204,33 @@ async function makeSandbox(
   plan: PodPlan,
   { pod, observed, signal }: ExecutionContext,
 ): Promise<{ readonly sandbox: SandboxConfig; readonly current: CurrentSandbox }> {
-  const { runtime } = services;
+  const { clock, metrics, runtime } = services;
   if (observed.sandboxes.length > 0) {
     services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
     const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 30;
     await stopAll(services, pod, observed, { graceSeconds, podIp: '', signal });
     for (const { id } of observed.sandboxes) await runtime.stopPodSandbox(id, { signal });
   }
+  const hasOwnUsers = pod.spec.hostUsers === false;
+  metrics.count('started_pods_total');
+  if (hasOwnUsers) metrics.count('started_user_namespaced_pods_total');
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
     checkUsers(services, pod, runtimeHandler);
     const sandbox = await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) });
-    const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler });
+    const labels = { runtime_handler: runtimeHandler };
+    const startedMs = clock.monotonic();
+    const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler }).catch((error) => {
+      metrics.count('run_podsandbox_errors_total', labels);
+      throw error;
+    });
+    metrics.time('run_podsandbox_duration_seconds', clock.monotonic() - startedMs, labels);
     const { ips } = await runtime.podSandboxStatus(id, { signal });
     return { sandbox, current: { id, ips, runtimeHandler } };
   } catch (error) {
     signal.throwIfAborted();
+    metrics.count('started_pods_errors_total');
+    if (hasOwnUsers) metrics.count('started_user_namespaced_pods_errors_total');
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
     throw error;
   }

@@ -11,6 +11,7 @@ import type { NodeDevices } from '../devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
@@ -30,6 +31,7 @@ export interface PodServices {
   /** `containerd`: the scheme of container ids. */
   readonly runtimeName: string;
   readonly host: NodeHost;
+  readonly metrics: KubeletMetrics;
   readonly statuses: StatusWriter;
   readonly images: ImagePuller;
   readonly userNamespaces: UserNamespaces;

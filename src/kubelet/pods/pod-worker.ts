@@ -249,9 +249,11 @@ export class PodWorker {
   }
 
   #runStep(signal: AbortSignal): Promise<number | undefined> | undefined {
+    const { clock, metrics } = this.#services;
+    const operation = { operation_type: this.#status ? 'sync' : 'create' };
     switch (this.#stage) {
       case 'syncing':
-        return this.#sync(signal);
+        return metrics.timed('pod_worker_duration_seconds', clock, () => this.#sync(signal), operation);
       case 'terminating':
         return this.#terminate(signal);
       case 'terminated':
@@ -415,7 +417,7 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, configuration, devices, statuses, runtimeName } = this.#services;
+    const { clock, configuration, devices, metrics, statuses, runtimeName } = this.#services;
     const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
     const status = podStatus({
       pod: this.#podWithStatus(),
@@ -436,6 +438,8 @@ export class PodWorker {
         devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
       },
     });
+    if (status.phase === 'Running' && this.#status?.phase === 'Pending')
+      metrics.time('pod_start_duration_seconds', clock.now() - this.#startTimeMs);
     this.#status = status;
     if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
