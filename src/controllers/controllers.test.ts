@@ -63,7 +63,10 @@ test('without the gate of Nodes that are out of service nobody acts on their tai
     [{ NodeOutOfServiceVolumeDetach: false }, true],
   ] as const) {
     const { attachDetach, podGarbageCollection } = controllerManagerOptions(values, gates);
-    assert.deepEqual([attachDetach?.ignoresOutOfService, podGarbageCollection?.ignoresOutOfService], [ignored, ignored]);
+    assert.deepEqual(
+      [attachDetach?.ignoresOutOfService, podGarbageCollection?.ignoresOutOfService],
+      [ignored, ignored],
+    );
   }
 });
 

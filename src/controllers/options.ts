@@ -7,7 +7,7 @@ import { parseDuration } from '../apimachinery/time.ts';
 import type { CertificateAuthority } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
-import { type FeatureGates, isGateOn } from '../serving/feature-gates.ts';
+import type { FeatureGates } from '../serving/feature-gates.ts';
 import type { FlagDefinition } from '../serving/flags.ts';
 import type { CertificateSigningOptions } from './certificatesigningrequest/signing-controller.ts';
 import { flags } from './gen/flags.ts';
@@ -106,7 +106,7 @@ export function controllerManagerOptions(
       .filter((item) => item !== '');
   const mask = (family: 4 | 6) =>
     number(`node-cidr-mask-size-ipv${family}`) || (family === 4 ? number('node-cidr-mask-size') : 0);
-  const honoursOutOfService = isGateOn(featureGates, 'NodeOutOfServiceVolumeDetach');
+  const honoursOutOfService = featureGates.NodeOutOfServiceVolumeDetach ?? true;
   return {
     controllers: (values.get('controllers') as readonly string[] | undefined) ?? ['*'],
     featureGates,

@@ -6,6 +6,7 @@
  * The documents switch single gates off, of which others have come to depend since. Upstream refuses that until those are named too;
  * here what nobody asked for goes off with what it needs.
  */
+import { aggregate } from '../apimachinery/go-text.ts';
 import { FlagError } from './flags.ts';
 import { gates as gatesOfTheRelease } from './gen/feature-gates.ts';
 
@@ -65,7 +66,7 @@ export function checkedGates(asked: FeatureGates): CheckedGates {
     if (word) warnings.push(`setting ${word} feature gate ${name}=${isOn}. It will be removed in a future release.`);
   }
   if (problems.length === 0) problems.push(...withoutNeeded(turned));
-  if (problems.length > 0) throw new FlagError(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
+  if (problems.length > 0) throw new FlagError(aggregate(problems));
   return { gates: turned, warnings };
 }
 

@@ -35,6 +35,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const { clock, random, log, signal, machine } = environment;
   const settings = kubeletConfiguration(given);
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
+  for (const warning of settings.warnings) log.warn(warning);
   checkSwap(settings);
   const providers = credentialProviders(settings, environment);
   if (settings.kubeconfig === '')

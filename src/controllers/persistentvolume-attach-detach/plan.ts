@@ -79,8 +79,7 @@ function planDetach(
   const mounted = attached.uniqueName !== undefined && (node?.status?.volumesInUse ?? []).includes(attached.uniqueName);
   if (!mounted) return { do: 'detach', attached, byForce: false };
   const isOutOfService = node?.spec.taints?.some(({ key }) => key === wellKnownTaints.outOfService);
-  if (isOutOfService && !settings.ignoresOutOfService)
-    return { do: 'detach', attached, byForce: true };
+  if (isOutOfService && !settings.ignoresOutOfService) return { do: 'detach', attached, byForce: true };
   const healthy = isConditionTrue(node?.status?.conditions, 'Ready');
   if (healthy || settings.neverByForce) return { do: 'wait', attached, untilMs: undefined };
   const untilMs = (unwantedSinceMs.get(attached.attachment.metadata.name ?? '') ?? nowMs) + settings.longestWaitMs;
