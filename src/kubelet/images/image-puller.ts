@@ -55,6 +55,8 @@ export interface ImageRequest {
   readonly sandbox: SandboxConfig;
   readonly secrets: readonly Secret[];
   readonly signal: AbortSignal;
+  /** As `lookUp` has found it. */
+  readonly found?: Image | undefined;
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
@@ -69,7 +71,7 @@ interface PullRequest extends ImageRequest {
 }
 
 /** What is known so far of a request's image; told in the end, whichever way that came. */
-interface Found {
+interface Outcome {
   present: boolean | 'unknown';
   pulls: boolean | 'unknown';
 }
@@ -93,17 +95,17 @@ export class ImagePuller {
   }
 
   async ensure(request: ImageRequest): Promise<PresentImage> {
-    const { image = '', imagePullPolicy } = request.container;
-    const isLatest = withDefaultTag(image).endsWith(':latest');
-    const policy = imagePullPolicy ?? (isLatest ? 'Always' : 'IfNotPresent');
-    const found: Found = { present: 'unknown', pulls: 'unknown' };
+    const { container } = request;
+    const image = container.image ?? '';
+    const policy = policyOf(container, withDefaultTag(image));
+    const outcome: Outcome = { present: 'unknown', pulls: 'unknown' };
     try {
-      return await this.#ensure(request, image, { policy, found });
+      return await this.#ensure(request, image, { policy, outcome });
     } finally {
       this.#options.metrics?.count('image_manager_ensure_image_requests_total', {
         pull_policy: policy.toLowerCase(),
-        present_locally: String(found.present),
-        pull_required: String(found.pulls),
+        present_locally: String(outcome.present),
+        pull_required: String(outcome.pulls),
       });
     }
   }
@@ -111,9 +113,9 @@ export class ImagePuller {
   async #ensure(
     request: ImageRequest,
     requested: string,
-    { policy, found }: { readonly policy: string; readonly found: Found },
+    { policy, outcome }: { readonly policy: string; readonly outcome: Outcome },
   ): Promise<PresentImage> {
-    const { event } = request;
+    const { event, found } = request;
     if (!validReference.test(requested) || /[A-Z]/.test(requested.replace(/[:@][^/]*$/, '').replace(/^[^/]*\//, ''))) {
       const message = `Failed to apply default image tag ${quote(requested)}: couldn't parse image name ${quote(requested)}: invalid reference format`;
       event('Warning', 'InspectFailed', message);
@@ -126,11 +128,11 @@ export class ImagePuller {
       looking ??= this.#credentials(image, request);
       return looking;
     };
-    const present = policy === 'Always' ? undefined : await this.#inspect(image, request);
-    if (policy !== 'Always') found.present = present !== undefined;
+    const present = policy === 'Always' ? undefined : (found ?? (await this.#inspect(image, request)));
+    if (policy !== 'Always') outcome.present = present !== undefined;
     const { pulled } = this.#options;
-    found.pulls = !present || ((await pulled?.mustPull(requested, present.id, credentials)) ?? false);
-    if (present && !found.pulls) {
+    outcome.pulls = !present || ((await pulled?.mustPull(requested, present.id, credentials)) ?? false);
+    if (present && !outcome.pulls) {
       const forWhom = pulled ? ' and can be accessed by the pod' : '';
       event('Normal', 'Pulled', `Container image ${quote(requested)} already present on machine${forWhom}`);
       return { ref: present.id, image: present };
@@ -142,6 +144,13 @@ export class ImagePuller {
       throw new ImageError('ErrImageNeverPull', message);
     }
     return this.#recordedPull(image, requested, { ...request, credentials: await credentials() });
+  }
+
+  /** An image that `ensure` will look for, before its time; undefined where it will not, or where that tells nothing. */
+  async lookUp(container: Container, signal: AbortSignal): Promise<Image | undefined> {
+    const image = withDefaultTag(container.image ?? '');
+    if (policyOf(container, image) === 'Always') return undefined;
+    return this.#options.runtime.imageStatus({ image }, { signal }).catch(() => undefined);
   }
 
   forget(podUid: string): void {
@@ -260,6 +269,10 @@ export class ImagePuller {
     this.#running--;
     this.#waiting.shift()?.();
   }
+}
+
+function policyOf({ imagePullPolicy }: Container, image: string): string {
+  return imagePullPolicy ?? (image.endsWith(':latest') ? 'Always' : 'IfNotPresent');
 }
 
 /** Runtimes begin their message with the kind of failure, where there is a name for it. */

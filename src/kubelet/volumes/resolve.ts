@@ -152,19 +152,14 @@ class VolumeResolver {
     return given.length === 0 ? undefined : Math.min(...given);
   }
 
-  /** All that is wrong with any of them is told at once. */
+  /** All at a time, and all that is wrong with any of them is told at once. */
   async #projections(volume: string, sources: readonly VolumeProjection[], mode: number): Promise<PayloadFile[]> {
-    const files: PayloadFile[] = [];
-    const errors: string[] = [];
-    for (const [index, source] of sources.entries()) {
-      try {
-        files.push(...(await this.#projection(source, { volume, index, mode })));
-      } catch (error) {
-        errors.push(messageOf(error));
-      }
-    }
+    const results = await Promise.allSettled(
+      sources.map((source, index) => this.#projection(source, { volume, index, mode })),
+    );
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : []));
     if (errors.length > 0) throw new Error(aggregate(errors));
-    return files;
+    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   }
 
   async #projection(
