@@ -94,8 +94,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
   replace(items: readonly T[], resourceVersion: string): void {
     const gone = new Set(this.#store.keys());
     for (const item of items) {
-      gone.delete(keyOf(item));
-      this.#put(item);
+      const key = keyOf(item);
+      gone.delete(key);
+      this.#put(key, item);
     }
     for (const key of gone) this.#remove(key, undefined);
     this.#resourceVersion = resourceVersion;
@@ -108,15 +109,15 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
   changed(event: WatchEvent<T>): void {
     const { object } = event;
     if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);
-    else if (event.type !== 'BOOKMARK') this.#put(event.object);
+    else if (event.type !== 'BOOKMARK') this.#put(keyOf(event.object), event.object);
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
 
-  #put(received: T): void {
-    const known = this.#store.get(keyOf(received));
-    if (known && isSameState(known, received)) return;
+  #put(key: string, received: T): void {
+    const previous = this.#store.get(key);
+    if (previous && isSameState(previous, received)) return;
     const object = this.#prepare(received);
-    const previous = this.#store.set(object);
+    this.#store.set(key, object, previous);
     for (const { handler } of [...this.#subscribers]) {
       this.#call(() => (previous ? handler.updated?.(object, previous) : handler.added?.(object)));
     }

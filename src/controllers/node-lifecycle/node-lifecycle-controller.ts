@@ -89,7 +89,7 @@ class NodeMonitor {
     this.#context = context;
     this.#nodes = nodes;
     this.#pods = pods;
-    this.#leases = context.informers.of(leases, { namespace: leaseNamespace });
+    this.#leases = context.informers.of(leases);
     this.#events = context.eventRecorder('node-controller');
     this.#settings = {
       monitorGraceMs: options.monitorGraceMs ?? 40_000,
