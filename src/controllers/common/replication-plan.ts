@@ -2,7 +2,6 @@
  * How many Pods are missing or too many, and which to give up: the decision that ReplicaSets and ReplicationControllers share,
  * with the status that follows from the same Pods. Pure; no Pod is ever counted that is over or being deleted.
  */
-import { isPodAvailable, isPodReady } from '../../api/core/v1/pod-status.ts';
 import type { Pod, PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import { type ConditionLike, findCondition, withoutCondition } from '../../apimachinery/conditions.ts';
 import { formatTime } from '../../apimachinery/time.ts';
@@ -14,7 +13,7 @@ const burstReplicas = 500;
 
 /** What ReplicaSet and ReplicationController have in common. */
 export interface ReplicaOwner {
-  readonly metadata: { readonly generation?: number | undefined };
+  readonly metadata: { readonly uid?: string | undefined; readonly generation?: number | undefined };
   readonly spec: {
     readonly replicas?: number | undefined;
     readonly minReadySeconds?: number | undefined;
@@ -59,10 +58,19 @@ export function planReplicas(observed: ObservedReplicas, nowMs: number): Replica
   return { do: 'delete', pods: ranked.slice(0, count) };
 }
 
+/** Of an owner's active Pods. */
+export interface ReplicaCounts {
+  readonly all: number;
+  /** Those with all labels of the template. */
+  readonly fullyLabeled: number;
+  readonly ready: number;
+  readonly available: number;
+}
+
 export interface ReplicaStatusInput {
-  readonly active: readonly Pod[];
+  readonly counts: ReplicaCounts;
   /** Pods being deleted; undefined for kinds that do not report them. */
-  readonly terminating: readonly Pod[] | undefined;
+  readonly terminating: number | undefined;
   /** What kept the last change of the number of Pods from happening. */
   readonly failure: { readonly reason: 'FailedCreate' | 'FailedDelete'; readonly message: string } | undefined;
 }
@@ -73,21 +81,13 @@ export function planReplicaStatus(
   input: ReplicaStatusInput,
   nowMs: number,
 ): ReplicaStatus | undefined {
-  const labels = Object.entries(owner.spec.template?.metadata?.labels ?? {});
-  const minReadySeconds = owner.spec.minReadySeconds ?? 0;
-  let [fullyLabeledReplicas, readyReplicas, availableReplicas] = [0, 0, 0];
-  for (const pod of input.active) {
-    if (labels.every(([key, value]) => pod.metadata.labels?.[key] === value)) fullyLabeledReplicas++;
-    if (!isPodReady(pod)) continue;
-    readyReplicas++;
-    if (isPodAvailable(pod, minReadySeconds, nowMs)) availableReplicas++;
-  }
+  const { counts, terminating } = input;
   const status: ReplicaStatus = {
-    replicas: input.active.length,
-    fullyLabeledReplicas,
-    readyReplicas,
-    availableReplicas,
-    ...(input.terminating && { terminatingReplicas: input.terminating.length }),
+    replicas: counts.all,
+    fullyLabeledReplicas: counts.fullyLabeled,
+    readyReplicas: counts.ready,
+    availableReplicas: counts.available,
+    ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
     observedGeneration: owner.metadata.generation,
     conditions: failureConditions(owner.status?.conditions, input.failure, nowMs),
   };
