@@ -18,13 +18,13 @@ import { withKind } from './events.ts';
 import { candidatesFor, claim, controlledBy, indexOwnership, planClaims, resolveController } from './ownership.ts';
 import { podFromTemplate } from './pod-template.ts';
 import { becomingAvailable, nextAvailableInMs } from './pods.ts';
-import { ReplicaViews } from './replica-views.ts';
 import {
   planReplicaStatus,
   planReplicas,
   type ReplicaAction,
   type ReplicaOwner,
   type ReplicaStatus,
+  ReplicaViews,
 } from './replication-plan.ts';
 import { slowStart } from './slow-start.ts';
 

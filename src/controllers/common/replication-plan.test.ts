@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { labelMatcherOfSet } from '../../apimachinery/labels.ts';
-import { ReplicaViews } from './replica-views.ts';
-import type { ReplicaOwner } from './replication-plan.ts';
+import { type ReplicaOwner, ReplicaViews } from './replication-plan.ts';
 
 interface Owner extends ReplicaOwner {
   readonly spec: ReplicaOwner['spec'] & { readonly selector: Readonly<Record<string, string>> };
