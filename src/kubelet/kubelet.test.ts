@@ -533,23 +533,6 @@ describe('a Pod', () => {
     );
   });
 
-  it('gets other resources as a whole, and tells what it was given and what it has', async () => {
-    const { run, client, clock, pod, eventsOf } = await setUp();
-    const asking = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
-    const made = await run(testPod('web', node, { containers: [forever], resources: asking('1') }, { generation: 1 }));
-    const asWhole = (cpu: string) => [{ cpu }, asking(cpu)];
-    assert.deepEqual([made.status?.allocatedResources, made.status?.resources], asWhole('1'));
-    const current = (await pod('web'))!;
-    const spec = { ...current.spec, resources: asking('2') };
-    await client.update(pods, { ...current, metadata: { ...current.metadata, generation: 2 }, spec });
-    await clock.advance(3000);
-    const after = await pod('web');
-    assert.deepEqual([after?.status?.allocatedResources, after?.status?.resources], asWhole('2'));
-    assert.equal(statusOf(after, 'main')?.containerID, statusOf(made, 'main')?.containerID);
-    const told = (await eventsOf('web')).map(({ reason }) => reason).filter((reason) => reason?.startsWith('Resize'));
-    assert.deepEqual(told, ['ResizeStarted', 'ResizeCompleted']);
-  });
-
   it('is started anew for other resources where its policy says so', async () => {
     const { run, client, clock, pod } = await setUp();
     const policy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];

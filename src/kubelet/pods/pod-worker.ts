@@ -5,6 +5,8 @@
  *
  * Each step observes the runtime afresh, so that a worker may begin anywhere: a restarted kubelet adopts what runs. A step that
  * fails is repeated with growing delays; one that must wait (back-off, renewal of a token) says how long.
+ *
+ * Length: all stages work on one state, which nothing outside may touch.
  */
 
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
