@@ -20,7 +20,6 @@ import type { PluginContext } from '../plugin-context.ts';
 import { refusal } from '../refusal.ts';
 import { apiReferenceOf } from './api-references.ts';
 import { forbiddenNodeLabels } from './node-labels.ts';
-import { admitPodCertificateRequest } from './pod-certificate-requests.ts';
 import { checkTokenAudience } from './token-audience.ts';
 
 type Rule = (nodeName: string, attributes: AdmissionAttributes, context: PluginContext) => Promise<void> | void;
@@ -37,7 +36,9 @@ const rules: Readonly<Record<string, Rule>> = {
   'csinodes.storage.k8s.io': admitCsiNode,
   'resourceslices.resource.k8s.io': admitResourceSlice,
   'certificatesigningrequests.certificates.k8s.io': admitCertificateRequest,
-  'podcertificaterequests.certificates.k8s.io': admitPodCertificateRequest,
+  // Served on request only: loaded with the first one.
+  'podcertificaterequests.certificates.k8s.io': async (...request) =>
+    (await import('./pod-certificate-requests.ts')).admitPodCertificateRequest(...request),
 };
 
 export function nodeRestriction(context: PluginContext): AdmissionPlugin {
