@@ -16,6 +16,9 @@ export interface SharedRecords {
   repair(context: ComponentContext): Promise<void>;
 }
 
+/** Upstream's name for the records of living servers, where `--etcd-servers-overrides` tells their place; node ports lie with the Services. */
+export const serverLeases = 'apiServerIPInfo';
+
 interface Settings {
   /** Of this server. */
   readonly address: string | undefined;
@@ -23,14 +26,22 @@ interface Settings {
 }
 
 export function recordsOver(store: BytesStore, { address, nodePortRange }: Settings): SharedRecords {
-  const nodePorts = new KeptRecords<RangeAllocation>(store, 'v1', 'RangeAllocation');
+  const nodePorts = new KeptRecords<RangeAllocation>(placeOf('services', store), 'v1', 'RangeAllocation');
   const ip = address === undefined ? undefined : parseIp(address);
   return {
     servers:
       address === undefined || !ip || isLoopback(ip)
         ? undefined
-        : new ServerLeases({ records: new KeptRecords<Endpoints>(store, 'v1', 'Endpoints'), address }),
+        : new ServerLeases({
+            records: new KeptRecords<Endpoints>(placeOf(serverLeases, store), 'v1', 'Endpoints'),
+            address,
+          }),
     nodePorts,
     repair: (context) => runPortRepair(context, { records: nodePorts, range: nodePortRange ?? defaultNodePortRange }),
   };
+}
+
+function placeOf(resource: string, home: BytesStore): BytesStore {
+  const place = home.further?.find(({ keeps }) => keeps(resource));
+  return place ? { ...home, store: place.store } : home;
 }
