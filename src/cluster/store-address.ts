@@ -42,7 +42,8 @@ export const registryPrefix = '/registry/';
 const eventsPrefix = `${registryPrefix}events/`;
 /** Upstream's default of `--event-ttl`: etcd does not tell how long an object still lives. */
 const eventTtlMs = 3_600_000;
-const identityPrefix = `${registryPrefix}leases/kube-system/apiserver-`;
+/** Of this server and of upstream's. */
+const identityPrefixes = ['kube-apiserver-', 'apiserver-'].map((name) => `${registryPrefix}leases/kube-system/${name}`);
 /** API servers renew their Leases every ten seconds. */
 const defaultListenMs = 12_000;
 
@@ -142,10 +143,11 @@ export async function checkIdle(
   store: EtcdStore<Buffer>,
   { clock, listenMs = defaultListenMs }: { readonly clock: Clock; readonly listenMs?: number | undefined },
 ): Promise<void> {
-  const servers = await store.range({ start: identityPrefix, end: prefixEnd(identityPrefix), limit: 1 });
-  if (servers.count === 0) return;
+  const before = await store.currentRevision();
+  const found = identityPrefixes.map((start) => store.range({ start, end: prefixEnd(start), limit: 1 }));
+  if ((await Promise.all(found)).every(({ count }) => count === 0)) return;
   await sleep(clock, listenMs);
-  if ((await store.currentRevision()) !== servers.revision) throw new TransferError('somebody is writing to etcd');
+  if ((await store.currentRevision()) !== before) throw new TransferError('somebody is writing to etcd');
 }
 
 /** To what name a store in this folder is moved that shall make room for another; undefined where there is none, or it shall not. */

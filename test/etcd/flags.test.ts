@@ -154,13 +154,16 @@ describe('resources with an etcd of their own', needs('etcd'), () => {
     await client.create(configMaps, { metadata: { name: 'home', namespace } });
     const spec = { type: 'NodePort' as const, ports: [{ port: 80 }] };
     await client.create(services, { metadata: { name: 'apart', namespace }, spec });
+    // What servers agree on beside the resources: node ports lie with the Services.
+    await eventually(async () => {
+      const found = await namesIn(apart);
+      for (const name of ['masterleases/10.0.0.1', 'masterleases/10.0.0.2', 'ranges/servicenodeports'])
+        assert.ok(found.has(`/registry/${name}`), name);
+    });
     const [atHome, there] = await Promise.all([namesIn(home), namesIn(apart)]);
     const secret = '/registry/secrets/default/apart';
     assert.equal(there.get(secret)?.toString('latin1', 0, 22), 'k8s:enc:aesgcm:v1:one:');
     assert.ok(atHome.has('/registry/configmaps/default/home'));
-    // What servers agree on beside the resources: node ports lie with the Services.
-    for (const name of ['masterleases/10.0.0.1', 'masterleases/10.0.0.2', 'ranges/servicenodeports'])
-      assert.ok(there.has(`/registry/${name}`), name);
     const moved =
       /^\/registry\/(events|masterleases|ranges|secrets|services\/specs|deployments|daemonsets|replicasets|statefulsets|controllerrevisions)\//;
     assert.deepEqual(
