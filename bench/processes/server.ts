@@ -7,8 +7,8 @@ import type { KubeObject } from '../../src/apimachinery/meta.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { keysInMemory } from '../../src/cluster/cluster-pki.ts';
-import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane.ts';
+import { keysInMemory } from '../../src/cluster/certificates/cluster-pki.ts';
+import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { answer } from '../parts/child.ts';
 import {
