@@ -1,7 +1,7 @@
 /** What API servers that share a store keep in it to agree with each other; loaded only by those that do. */
 import type { Endpoints, RangeAllocation } from '../../api/gen/core-v1.ts';
 import { isLoopback, parseIp } from '../../apimachinery/addresses.ts';
-import { ServerLeases } from '../../apiserver/bootstrap/server-leases.ts';
+import { ServerLeases, serverLeases } from '../../apiserver/bootstrap/server-leases.ts';
 import type { BytesStore } from '../../apiserver/index.ts';
 import { KeptRecords } from '../../apiserver/kept-records.ts';
 import { defaultNodePortRange, type PortRange } from '../../apiserver/services/node-ports.ts';
@@ -15,9 +15,6 @@ export interface SharedRecords {
   /** Never rejects. */
   repair(context: ComponentContext): Promise<void>;
 }
-
-/** Upstream's name for the records of living servers, where `--etcd-servers-overrides` tells their place; node ports lie with the Services. */
-export const serverLeases = 'apiServerIPInfo';
 
 interface Settings {
   /** Of this server. */

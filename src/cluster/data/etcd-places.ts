@@ -3,15 +3,15 @@
  * it, and another for each set of servers that some resources have to themselves. Every key belongs to one of them. What lies where no
  * server would look for it, such as Events of the time before they had an etcd of their own, is nobody's and is not taken along.
  */
+import { serverLeases } from '../../apiserver/bootstrap/server-leases.ts';
 import { resourceOfKey } from '../../apiserver/encryption/resource-of-key.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { EtcdStore } from '../../storage/etcd/index.ts';
 import { mergedSource } from '../../storage/transfer/merged-source.ts';
 import { TransferError, type TransferSource } from '../../storage/transfer/transfer.ts';
-import type { EtcdOverride } from '../components/kube-apiserver/etcd-overrides.ts';
-import { builtinPlaces } from '../components/kube-apiserver/stored-resources.ts';
-import { serverLeases } from '../control-plane/shared-records.ts';
+import type { EtcdOverride } from './etcd-overrides.ts';
 import { type EtcdAccess, type EtcdAddress, etcdSource, openEtcdAt } from './store-address.ts';
+import { builtinPlaces } from './stored-resources.ts';
 
 export interface EtcdPlace {
   readonly endpoints: readonly string[];

@@ -17,8 +17,8 @@ import { storeSource } from '../../storage/transfer/store-source.ts';
 import { TransferError, type TransferSource } from '../../storage/transfer/transfer.ts';
 import { readOptionalPem } from '../certificates/pem-files.ts';
 import { CommandError } from '../command-error.ts';
-import { type EtcdOverride, parseOverrides } from '../components/kube-apiserver/etcd-overrides.ts';
 import { layOut } from './data-directory.ts';
+import { type EtcdOverride, parseOverrides } from './etcd-overrides.ts';
 
 export type StoreAddress = { readonly kind: 'lmdb'; readonly path: string } | EtcdAddress;
 

@@ -3,7 +3,7 @@ import { resourceOfKey } from '../../../apiserver/encryption/resource-of-key.ts'
 import { counterFamily, gaugeFamily, histogramFamily } from '../../../base/metrics/families.ts';
 import { Counts, Timings } from '../../../base/metrics/series.ts';
 import type { EtcdRequest } from '../../../storage/etcd/index.ts';
-import { builtinPlaces } from './stored-resources.ts';
+import { builtinPlaces } from '../../data/stored-resources.ts';
 
 const limits = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
