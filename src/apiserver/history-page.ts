@@ -74,7 +74,8 @@ async function revisionAt({ store, clock, leases }: HistoryPageOptions, at: stri
   const { knownTimeAt } = await import('./past-times.ts');
   const { known, oldest } = await knownTimeAt(renewed, timeMs);
   if (known && known.revision >= compactedRevision) return { revision: known.revision, knownAtMs: known.timeMs };
-  throw forgotten(at, oldest?.timeMs);
+  if (!oldest) throw badRequest('this store does not know when something was written: ask for a revision');
+  throw forgotten(at, oldest.timeMs);
 }
 
 function forgotten(at: string, sinceMs: number | undefined): Error {

@@ -10,6 +10,7 @@
  */
 import type { Lease } from '../api/gen/coordination-v1.ts';
 import { parseTime } from '../apimachinery/time.ts';
+import { prefixEnd } from '../storage/store.ts';
 import { identityLabel, identityLeaseNamespace } from './bootstrap/identity-lease.ts';
 import type { KindStorage, PastVersion } from './registry/kind-storage.ts';
 import type { CacheEntry } from './watch-cache/cache-entry.ts';
@@ -27,7 +28,7 @@ export async function knownTimeAt(
   await leases.cache.fresh();
   const keys: string[] = [];
   const start = leases.key(identityLeaseNamespace, '');
-  leases.cache.visit(start, `${start}\uffff`, (entry) => {
+  leases.cache.visit(start, prefixEnd(start), (entry) => {
     if (entry.labels[identityLabel] !== undefined) keys.push(entry.key);
     return undefined;
   });

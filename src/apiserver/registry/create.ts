@@ -8,10 +8,9 @@ import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { decodeResource } from './body.ts';
-import { trackCreation } from './managed-fields.ts';
+import { shortenedIfTooLarge, trackCreation } from './managed-fields.ts';
 import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
 import { admissionAttributes, type Operation, strategyContext } from './operation.ts';
-import { shortenedIfTooLarge } from './oversized.ts';
 import { prepareForCreate, validateNew } from './strategy.ts';
 import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 

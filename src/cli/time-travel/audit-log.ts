@@ -67,6 +67,7 @@ export async function auditedRequests(files: readonly string[], target: Target):
 
 /** Without order, and none twice. */
 export function usersOf(change: PastObject, requests: readonly AuditedRequest[]): readonly string[] {
+  // What a deletion answers is the object as it was, with the version of an earlier change.
   const exact = requests.filter(
     ({ resourceVersion, verb }) => resourceVersion === change.revision && verb !== 'delete',
   );
