@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
 import { labelMatcherOfSet } from '../apimachinery/labels.ts';
 import { seededRandom } from '../base/random.ts';
-import { ClusterState, podInfoOf } from './cluster-state.ts';
+import { ClusterState } from './cluster-state.ts';
 import { diagnosisMessage } from './diagnosis.ts';
 import type { SchedulingProfile } from './framework.ts';
 import { place } from './placement.ts';
@@ -17,6 +17,7 @@ import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
 import { podTopologySpread } from './plugins/pod-topology-spread.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
+import { podInfoOf } from './pod-info.ts';
 import { preempt } from './preemption.ts';
 
 const profile: SchedulingProfile = {

@@ -6,10 +6,11 @@
 
 import { isPodTerminating } from '../api/core/v1/pod-status.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { ClusterState, NodeInfo, PodInfo } from './cluster-state.ts';
+import type { ClusterState, NodeInfo } from './cluster-state.ts';
 import { countReasons, type Diagnosis } from './diagnosis.ts';
 import { isRejection, type Rejection, type SchedulingProfile } from './framework.ts';
 import { filterNode, objectionOfNominated, preparePod, priorityOf } from './placement.ts';
+import type { PodInfo } from './pod-info.ts';
 
 export interface Victims {
   readonly node: NodeInfo;

@@ -6,7 +6,7 @@
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
 import type { UserInfo } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 

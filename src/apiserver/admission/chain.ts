@@ -11,7 +11,8 @@ import type { GroupVersionResource } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionRound, Operation } from './admission.ts';
-import type { AdmissionStatistics, AdmissionStep } from './admission-statistics.ts';
+import type { AdmissionStatistics } from './admission-statistics.ts';
+import type { AdmissionStep } from './outcome.ts';
 
 /** What is told of each plugin and each step. */
 export interface AdmissionMeter {

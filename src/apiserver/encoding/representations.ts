@@ -6,7 +6,7 @@ import { jsonText } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { WatchFrame } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { type CacheEntry, withRevision } from '../watch-cache/cache-entry.ts';
 import type { FrameType, Representation, Wire } from '../watch-cache/cache-event.ts';
 import { type Envelope, replaceRevision } from '../watch-cache/encoded-object.ts';

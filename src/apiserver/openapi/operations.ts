@@ -4,7 +4,7 @@
  */
 
 import type { SubresourceRow } from '../../apimachinery/schema.ts';
-import type { DiscoveredResource } from '../discovery/discovery.ts';
+import type { DiscoveredResource } from '../discovery/discovered.ts';
 import {
   collectionDeleteParameters,
   deleteParameters,

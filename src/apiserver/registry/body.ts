@@ -9,7 +9,7 @@ import { noProtobufForm } from '../encoding/protobuf.ts';
 import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import { yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
 import type { Operation } from './operation.ts';
 import { bodyLimitBytes, type WriteOptions } from './write-options.ts';

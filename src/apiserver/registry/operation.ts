@@ -15,7 +15,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Output } from '../encoding/negotiation.ts';
 import type { ReplyContext } from '../encoding/replies.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { parseIncludeObject } from '../table/table.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';

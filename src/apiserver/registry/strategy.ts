@@ -9,7 +9,7 @@ import type { FieldError } from '../../apimachinery/field-error.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { invalid } from '../../apimachinery/status.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
 
 type Fields = Record<string, unknown>;
