@@ -33,12 +33,16 @@ const neverPrepared: PreemptionOutcome = { victims: undefined, message: 'not fou
 /** Whether a disruption budget has no room left for this Pod. */
 export type IsProtected = (pod: Pod) => boolean;
 
+export interface PreemptionContext {
+  readonly state: ClusterState;
+  readonly profile: SchedulingProfile;
+  readonly isProtected: IsProtected;
+}
+
 export function preempt(
   pod: Pod,
   diagnosis: Diagnosis,
-  state: ClusterState,
-  profile: SchedulingProfile,
-  isProtected: IsProtected,
+  { state, profile, isProtected }: PreemptionContext,
 ): PreemptionOutcome {
   // Upstream's plugin of resource claims is asked before preemption, and says of each Pod without claims what it cannot do for it.
   const none = (message: string, keepsNomination = true): PreemptionOutcome => ({

@@ -249,7 +249,11 @@ class Scheduler {
     const outcome =
       diagnosis.nodeCount === 0
         ? { victims: undefined, message: '', keepsNomination: true }
-        : preempt(pod, diagnosis, this.#state, profile, (candidate) => this.#isProtected(candidate));
+        : preempt(pod, diagnosis, {
+            state: this.#state,
+            profile,
+            isProtected: (candidate) => this.#isProtected(candidate),
+          });
     const message = diagnosisMessage({ ...diagnosis, preemption: outcome.message });
     const rejectedBy = rejectingPlugins(diagnosis);
     this.#queue.park(entry, rejectedBy);

@@ -96,8 +96,7 @@ const answersWithDeleted: ReadonlySet<string> = new Set([
 
 /** Everything at the paths of one group version, its own discovery document included. */
 export function operationsOf(
-  group: string,
-  version: string,
+  { group, version }: { readonly group: string; readonly version: string },
   resources: readonly DocumentedResource[],
   references: (resource: DocumentedResource) => ResourceReferences,
 ): PathOperations[] {

@@ -183,8 +183,11 @@ class NodeMonitor {
     const name = listed.metadata.name ?? '';
     let node = listed;
     for (let attempt = 1; ; attempt++) {
-      const renewTime = this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime;
-      const report = reviewHealth(node, renewTime, this.#health.get(name), this.#settings, clock.now());
+      const report = reviewHealth(node, this.#settings, {
+        leaseRenewTime: this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime,
+        previous: this.#health.get(name),
+        nowMs: clock.now(),
+      });
       try {
         if (report.conditions) {
           node = await client.updateStatus(nodeType, {

@@ -181,7 +181,7 @@ function anonymousAccess({ enabled = false, conditions = [] }: NonNullable<Authe
 
 function read(path: string, text: string): AuthenticationConfiguration {
   if (text === '') throw new CommandError(`${flag} ${path}: empty config data`, 'Write a configuration.');
-  return decodeAsWritten(path, parseConfiguration(path, text, flag), {
+  return decodeAsWritten(path, parseConfiguration(text, { path, flag }), {
     kind: 'AuthenticationConfiguration',
     apiVersion: 'apiserver.config.k8s.io/v1',
     olderVersions: ['apiserver.config.k8s.io/v1beta1', 'apiserver.config.k8s.io/v1alpha1'],
