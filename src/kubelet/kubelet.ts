@@ -432,7 +432,7 @@ class RunningKubelet implements Kubelet {
       devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
-      nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.active() }),
+      nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.holding() }),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),

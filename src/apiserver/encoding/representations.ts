@@ -66,7 +66,8 @@ abstract class ObjectFrame implements WatchFrame {
 class JsonFrame extends ObjectFrame {
   protected override encode({ resource, envelope, type, entry, revision }: FrameParts): Buffer {
     const bytes = entry.bytesIn(resource, envelope);
-    const current = revision === entry.revision ? bytes : replaceRevision(envelope, bytes, { from: entry.revision, to: revision });
+    const current =
+      revision === entry.revision ? bytes : replaceRevision(envelope, bytes, { from: entry.revision, to: revision });
     return Buffer.concat([typeHead[type], current, frameEnd]);
   }
 }

@@ -348,6 +348,7 @@ export class PodWorker {
     if (!this.#isCleaned) {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
+      await host.cgroups.ensureNode(() => this.#services.nodeCgroups());
       this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
