@@ -11,7 +11,14 @@ import {
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, containerColumns, nameColumn, selectorText, text } from '../../columns.ts';
 import { defaultPodTemplate } from '../../core/v1/pod-spec-defaults.ts';
-import { validateReplicatedTemplate, validateSelector } from '../../core/v1/pod-template.ts';
+import {
+  selectorMatches,
+  selectsAll,
+  validateEndlessTemplate,
+  validatePodTemplate,
+  validateSelector,
+  validateTemplateLabels,
+} from '../../core/v1/pod-template.ts';
 import { fillAbsent, fillEmpty, partOf } from '../../defaulting.ts';
 import { semanticallyEqual } from '../../equality.ts';
 import { type Deployment, type DeploymentSpec, type DeploymentStrategy, deployments } from '../../gen/apps-v1.ts';
@@ -95,11 +102,20 @@ function validateSpec(at: FieldPath, spec: DeploymentSpec): FieldError[] {
   const errors = [
     ...validateNonNegative(at.child('replicas'), spec.replicas),
     ...validateSelector(at.child('selector'), spec.selector, 'deployment'),
-    ...validateReplicatedTemplate(at, spec),
-    ...validateStrategy(at.child('strategy'), spec.strategy ?? {}),
-    ...validateNonNegative(at.child('minReadySeconds'), spec.minReadySeconds),
-    ...validateNonNegative(at.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
   ];
+  const templateAt = at.child('template');
+  const matches = selectorMatches(spec.selector, spec.template.metadata?.labels);
+  if (matches === undefined) errors.push(invalid(at.child('selector'), spec.selector, 'invalid label selector'));
+  else {
+    if (!matches && spec.selector && !selectsAll(spec.selector)) {
+      errors.push(validateTemplateLabels(templateAt, spec.template));
+    }
+    errors.push(...validatePodTemplate(templateAt, spec.template));
+    errors.push(...validateEndlessTemplate(templateAt, spec.template, 'ReplicaSet'));
+  }
+  errors.push(...validateStrategy(at.child('strategy'), spec.strategy ?? {}));
+  errors.push(...validateNonNegative(at.child('minReadySeconds'), spec.minReadySeconds));
+  errors.push(...validateNonNegative(at.child('revisionHistoryLimit'), spec.revisionHistoryLimit));
   const deadline = spec.progressDeadlineSeconds;
   const deadlineAt = at.child('progressDeadlineSeconds');
   errors.push(...validateNonNegative(deadlineAt, deadline));

@@ -1,9 +1,16 @@
 /** ReplicaSets: so many Pods of one template, and no more. */
-import { type FieldError, type FieldPath, path } from '../../../apimachinery/field-error.ts';
+import { type FieldError, type FieldPath, invalid, path } from '../../../apimachinery/field-error.ts';
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { ageColumn, containerColumns, integer, labelSelectorText, nameColumn, text } from '../../columns.ts';
 import { defaultPodTemplate } from '../../core/v1/pod-spec-defaults.ts';
-import { validateReplicatedTemplate, validateSelector } from '../../core/v1/pod-template.ts';
+import {
+  selectorMatches,
+  selectsAll,
+  validateEndlessTemplate,
+  validatePodTemplate,
+  validateSelector,
+  validateTemplateLabels,
+} from '../../core/v1/pod-template.ts';
 import { fillAbsent, partOf } from '../../defaulting.ts';
 import { type ReplicaSet, type ReplicaSetSpec, replicaSets } from '../../gen/apps-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
@@ -51,11 +58,21 @@ export const replicaSetBehaviour: KindBehaviour<ReplicaSet> = {
 };
 
 function validateSpec(at: FieldPath, spec: ReplicaSetSpec): FieldError[] {
-  return [
+  const errors = [
     ...validateNonNegative(at.child('replicas'), spec.replicas),
     ...validateNonNegative(at.child('minReadySeconds'), spec.minReadySeconds),
     // Upstream's message says deployment here.
     ...validateSelector(at.child('selector'), spec.selector, 'deployment'),
-    ...validateReplicatedTemplate(at, { selector: spec.selector, template: spec.template! }),
+  ];
+  const template = spec.template!;
+  const templateAt = at.child('template');
+  const matches = selectorMatches(spec.selector, template.metadata?.labels);
+  if (matches === undefined) return [...errors, invalid(at.child('selector'), spec.selector, 'invalid label selector')];
+  if (!matches && spec.selector && !selectsAll(spec.selector))
+    errors.push(validateTemplateLabels(templateAt, template));
+  return [
+    ...errors,
+    ...validatePodTemplate(templateAt, template),
+    ...validateEndlessTemplate(templateAt, template, 'ReplicaSet'),
   ];
 }

@@ -73,18 +73,3 @@ export function validateEndlessTemplate(at: FieldPath, { spec }: PodTemplateSpec
   }
   return errors;
 }
-
-/** How a spec of ReplicaSets, or of Deployments which make them, fits together: its selector takes what its template makes, for ever. */
-export function validateReplicatedTemplate(
-  at: FieldPath,
-  { selector, template }: { readonly selector?: LabelSelector | undefined; readonly template: PodTemplateSpec },
-): FieldError[] {
-  const templateAt = at.child('template');
-  const matches = selectorMatches(selector, template.metadata?.labels);
-  if (matches === undefined) return [invalid(at.child('selector'), selector, 'invalid label selector')];
-  return [
-    ...(matches || !selector || selectsAll(selector) ? [] : [validateTemplateLabels(templateAt, template)]),
-    ...validatePodTemplate(templateAt, template),
-    ...validateEndlessTemplate(templateAt, template, 'ReplicaSet'),
-  ];
-}
