@@ -438,6 +438,7 @@ class RunningKubelet implements Kubelet {
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),
       allocatable: () => this.#reporter.allocatable,
       runtimeHandler: (name) => this.#reporter.runtimeHandlers.find((handler) => handler.name === name),
+      mayHave: (uid) => this.#lifecycle.mayHave(uid),
       networkProblem: () => this.#reporter.networkProblem,
       explain: (pod, notes) => this.#context.causes.replace('kubelet', subjectOf(pods, pod), notes),
       event: (pod, type, reason, message, container) => {

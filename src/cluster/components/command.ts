@@ -75,6 +75,7 @@ async function runCommand(command: ComponentCommand, words: readonly string[]): 
       const unused = flags.withoutEffect().filter((flag) => !logFlags.has(flag));
       if (unused.length > 0)
         log.warn(`flags that are accepted and have no effect: ${unused.map((flag) => `--${flag}`).join(', ')}`);
+      for (const warning of flags.warnings) log.warn(warning);
       log.info(`${name} starts`, { version: versions.kubernetes });
     },
   };

@@ -95,7 +95,7 @@ function optionsFrom(given: GivenFlags): ControllerManagerOptions {
     throw new FlagError(
       `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
     );
-  return controllerManagerOptions(given.parsed.values);
+  return controllerManagerOptions(given.parsed.values, given.featureGates());
 }
 
 function surroundingsFrom(

@@ -179,7 +179,7 @@ export async function startApiServer(options: ComposedApiServerOptions): Promise
     serviceCidrs: options.serviceCidrs,
     settleAfterMs: options.headStartMs,
     trust: () => clientTrust(trust),
-    ...(options.hostname ? { hostname: options.hostname } : {}),
+    ...(options.hostname && options.featureGates?.APIServerIdentity !== false ? { hostname: options.hostname } : {}),
   });
   const parts = { client: loopback, clock, random, log, signal: stopping.signal };
   void bootstrap.settled.then(() => repairAddresses(parts));

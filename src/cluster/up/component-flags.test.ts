@@ -33,7 +33,7 @@ test('flags reach their components, lists add up, and dashes may be written', as
     'kube-scheduler': ['config='],
   });
   assert.deepEqual(apiServer?.options.enableAdmission, ['AlwaysPullImages', 'PodNodeSelector']);
-  assert.equal(controllerManager?.terminatedPodThreshold, 7);
+  assert.equal(controllerManager?.podGarbageCollection?.terminatedThreshold, 7);
   assert.deepEqual(controllerManager?.controllers, ['*', '-cronjob-controller']);
   assert.deepEqual(scheduler, {});
   await apiServer?.[Symbol.asyncDispose]();

@@ -3,11 +3,14 @@
  * no effect, and the user is told so.
  */
 import { parseDuration } from '../../../apimachinery/time.ts';
+import { checkedGates, type FeatureGates } from '../../../serving/feature-gates.ts';
 import type { ParsedFlags } from '../../../serving/flags.ts';
 
 export class GivenFlags {
   /** For readers that take the parser's own form; what they look up counts as asked about. */
   readonly parsed: ParsedFlags;
+  /** What the log should say of them once there is one. */
+  readonly warnings = new Set<string>();
   readonly #asked = new Set<string>();
 
   constructor(parsed: ParsedFlags) {
@@ -45,6 +48,13 @@ export class GivenFlags {
 
   map<T = string>(name: string): Readonly<Record<string, T>> {
     return (this.parsed.values.get(name) as Readonly<Record<string, T>> | undefined) ?? {};
+  }
+
+  /** `--feature-gates`. Throws a `FlagError`. */
+  featureGates(): FeatureGates {
+    const { gates, warnings } = checkedGates(this.map<boolean>('feature-gates'));
+    for (const warning of warnings) this.warnings.add(warning);
+    return gates;
   }
 
   /** Given, and of no consequence. */

@@ -235,7 +235,7 @@ function policyFrom(given: GivenFlags): Partial<ComposedApiServerOptions> {
     externalHostname: given.optionalText('external-hostname'),
     tokenRequests: tokenLimitsFrom(given),
     runtimeConfig: runtimeConfig(given.map('runtime-config')),
-    featureGates: given.map<boolean>('feature-gates'),
+    featureGates: given.featureGates(),
     enableAdmission: given.list('enable-admission-plugins'),
     disableAdmission: given.list('disable-admission-plugins'),
     admissionConfigurations: admissionConfigurations(given.optionalText('admission-control-config-file')),

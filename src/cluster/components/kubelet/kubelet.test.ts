@@ -15,7 +15,7 @@ import { type CriServerOptions, startCriServer } from '../../../testing/cri-serv
 import { CommandError } from '../../command-error.ts';
 import { thisMachine } from '../../machine/machine.ts';
 import { GivenFlags } from '../flags/given-flags.ts';
-import { kubelet } from './kubelet.ts';
+import { kubelet, refuseSwap } from './kubelet.ts';
 
 /** An API server that notes what it is asked and has nothing. */
 async function apiServer(t: TestContext) {
@@ -61,6 +61,15 @@ const run = (flags: readonly string[]) =>
 const refusalOf = (endpoint: string) => (error: unknown) =>
   error instanceof CommandError &&
   error.message.startsWith(`container runtime at ${endpoint} speaks neither CRI v1 nor v1alpha2: `);
+
+it('does not start on a machine with swap, unless it is told to', () => {
+  const heading = 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n';
+  refuseSwap(heading);
+  assert.throws(
+    () => refuseSwap(`${heading}/swapfile                               file\t\t2097148\t\t0\t\t-2\n`),
+    /^CommandError: running with swap on is not supported, please disable swap or set --fail-swap-on flag to false/,
+  );
+});
 
 it('ends with an error, and without a Node, where the runtime speaks no version that it knows', async (t) => {
   const { requests, kubeconfig } = await apiServer(t);

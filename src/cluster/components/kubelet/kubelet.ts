@@ -41,7 +41,8 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const { clock, random, log, signal, machine } = environment;
   const settings = kubeletConfiguration(given);
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
-  checkSwap(settings);
+  for (const warning of settings.warnings) log.warn(warning);
+  if (settings.failSwapOn) refuseSwap(readFileSync('/proc/swaps', 'utf8'));
   const providers = credentialProviders(settings, environment);
   if (settings.kubeconfig === '')
     throw new CommandError(
@@ -79,9 +80,9 @@ async function imageDirectoryOf(runtime: ContainerRuntime): Promise<string | und
   return imageFilesystems[0]?.mountpoint || undefined;
 }
 
-function checkSwap(settings: KubeletSettings): void {
-  if (!settings.failSwapOn) return;
-  const lines = readFileSync('/proc/swaps', 'utf8').trim().split('\n');
+/** Throws a `CommandError` where there is any. `inUse` is the text of `/proc/swaps`: a heading, then a line each. */
+export function refuseSwap(inUse: string): void {
+  const lines = inUse.trim().split('\n');
   if (lines.length <= 1) return;
   throw new CommandError(
     'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false.',
