@@ -9,8 +9,8 @@ import type { LogRecord } from '../logs/container-log.ts';
 import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
-import type { IdRange } from '../user-namespaces.ts';
 import type { LocalPayload } from '../volumes/payload.ts';
+import type { IdRange } from './subordinate-ids.ts';
 
 export interface DiskUse {
   readonly bytes: number;
