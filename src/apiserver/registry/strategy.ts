@@ -6,11 +6,11 @@ import { semanticallyEqual } from '../../api/equality.ts';
 import type { StrategyContext } from '../../api/kind.ts';
 import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
-import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { invalid } from '../../apimachinery/status.ts';
 import type { StoredKind } from '../resources.ts';
 import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
+import { inPlace } from './standing-parts.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -84,7 +84,7 @@ export function prepareForUpdate(
   else metadata.generation = generation;
   if (context.subresource === 'status') prepareStatusUpdate(kind, object, previous, context);
   else if (context.subresource === '') prepareWholeUpdate(kind, object, previous, context);
-  else kind.behaviour.subresources?.[context.subresource]?.prepareForUpdate?.(object, previous, context);
+  else prepareSubresource(kind, object, previous, context);
   keepSystemFields(object, previous);
 }
 
@@ -94,11 +94,11 @@ function prepareWholeUpdate(
   previous: KubeObject,
   context: StrategyContext,
 ): void {
-  if (kind.keepsStatus) copyField(object, previous, 'status');
+  if (kind.keepsStatus) keepField(object, previous, 'status');
   if (countsGeneration(kind) && contentDiffers(kind, object, previous)) {
     object.metadata.generation = (previous.metadata.generation ?? 0) + 1;
   }
-  kind.behaviour.prepareForUpdate?.(object, previous, context);
+  inPlace(object, () => kind.behaviour.prepareForUpdate?.(object, previous, context));
 }
 
 /** On `status` everything else stays as it was. */
@@ -106,12 +106,22 @@ function prepareStatusUpdate(
   kind: StoredKind,
   object: Draft<KubeObject>,
   previous: KubeObject,
-  context: StrategyContext,
+  context: StrategyContext & UpdateScope,
 ): void {
   for (const field of new Set([...Object.keys(object), ...Object.keys(previous)])) {
-    if (field !== 'status' && field !== 'metadata') copyField(object, previous, field);
+    if (field !== 'status' && field !== 'metadata') keepField(object, previous, field);
   }
-  kind.behaviour.subresources?.status?.prepareForUpdate?.(object, previous, context);
+  prepareSubresource(kind, object, previous, context);
+}
+
+function prepareSubresource(
+  kind: StoredKind,
+  object: Draft<KubeObject>,
+  previous: KubeObject,
+  context: StrategyContext & UpdateScope,
+): void {
+  const strategy = kind.behaviour.subresources?.[context.subresource];
+  inPlace(object, () => strategy?.prepareForUpdate?.(object, previous, context));
 }
 
 /** What no update may change, and what a client may leave out. */
@@ -166,10 +176,9 @@ function contentDiffers(kind: StoredKind, object: KubeObject, previous: KubeObje
   return false;
 }
 
-function copyField(object: Draft<KubeObject>, previous: KubeObject, field: string): void {
+/** The very value of the previous object: a standing part. */
+function keepField(object: Draft<KubeObject>, previous: KubeObject, field: string): void {
   const value = (previous as unknown as Fields)[field];
-  // Mostly it is equal already, and to see that takes less than to copy it.
-  if (jsonEqual((object as Fields)[field], value)) return;
   if (value === undefined) delete (object as Fields)[field];
-  else (object as Fields)[field] = draft(value);
+  else (object as Fields)[field] = value;
 }
