@@ -70,6 +70,11 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.
    */
   validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
+  /**
+   * All that `validate` and `validateUpdate` look at, but for the name: what of it was found valid once and stays the very same need not be
+   * looked at again. Default: who knows what.
+   */
+  readonly validates?: 'spec' | 'spec and annotations';
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */

@@ -117,6 +117,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     nowText: secondsOf(clock),

@@ -3,7 +3,7 @@
  * apart, the count of generations, and validation with all errors at once.
  */
 import { semanticallyEqual } from '../../api/equality.ts';
-import type { StrategyContext } from '../../api/kind.ts';
+import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
 import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
@@ -56,9 +56,10 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
 }
 
 /** Throws 422 with all errors; warns of what is taken all the same. */
-export function validateNew(kind: StoredKind, object: KubeObject, { warn }: StrategyContext): void {
+export function validateNew(kind: StoredKind, object: KubeObject, context: ValidationContext): void {
   refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
-  for (const warning of warningsAbout(kind.name, object)) warn(warning);
+  remember(kind, object, context);
+  for (const warning of warningsAbout(kind.name, object)) context.warn(warning);
 }
 
 export interface UpdateScope {
@@ -66,7 +67,15 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
-export interface UpdateValidation extends UpdateScope, StrategyContext {
+export interface ValidationContext extends StrategyContext {
+  /**
+   * Specs that passed the rules of their kind, of kinds whose rules look at nothing but that and perhaps the annotations, each with these. One that
+   * is stored is frozen, so that it is valid for as long as it lives.
+   */
+  readonly validSpecs: WeakMap<object, unknown>;
+}
+
+export interface UpdateValidation extends UpdateScope, ValidationContext {
   /** The previous object's metadata was validated by the rules of `stored-encoding.ts`' version; what is shared needs no second look. */
   readonly isPreviousValid: boolean;
 }
@@ -144,15 +153,40 @@ export function validateUpdate(
   previous: KubeObject,
   context: UpdateValidation,
 ): void {
-  const { behaviour } = kind;
   const own =
     context.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
+      ? contentErrors(kind, object, previous, context)
+      : (kind.behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous, context.isPreviousValid), ...own]);
+  if (context.subresource === '') remember(kind, object, context);
   const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
   for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
+
+function contentErrors(
+  { behaviour }: StoredKind,
+  object: KubeObject,
+  previous: KubeObject,
+  context: UpdateValidation,
+): readonly FieldError[] {
+  const { spec } = object as Specified;
+  const beside = besideSpec(behaviour, object);
+  const stays =
+    spec !== undefined && spec === (previous as Specified).spec && beside === besideSpec(behaviour, previous);
+  if (stays && context.validSpecs.has(spec) && context.validSpecs.get(spec) === beside) return [];
+  return behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [];
+}
+
+function remember({ behaviour }: StoredKind, object: KubeObject, { validSpecs }: ValidationContext): void {
+  const { spec } = object as Specified;
+  if (behaviour.validates !== undefined && spec !== undefined) validSpecs.set(spec, besideSpec(behaviour, object));
+}
+
+function besideSpec({ validates }: KindBehaviour, { metadata }: KubeObject): unknown {
+  return validates === 'spec and annotations' ? metadata.annotations : undefined;
+}
+
+type Specified = KubeObject & { readonly spec?: object };
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;

@@ -49,6 +49,7 @@ const updatable = [
 
 export const statefulSetBehaviour: KindBehaviour<StatefulSet> = {
   resource: statefulSets,
+  validates: 'spec',
   defaults,
   countsGeneration: true,
   validateName: nameIsDnsLabel,
