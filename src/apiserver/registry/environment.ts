@@ -76,7 +76,6 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const { store, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
   const delivery = new Delivery(clock, log);
-  const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = {
@@ -121,10 +120,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     nowText: secondsOf(clock),
-    labelSelector(text) {
-      if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
-      return remember(labelSelectors, text, () => parseLabelSelector(text));
-    },
+    labelSelector: parsedSelectors(),
     storageOf,
     storageNamed(name) {
       const kind = options.resources.storedNamed(name);
@@ -141,6 +137,14 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       for (const { cache } of storages.values()) cache.close();
       places.close();
     },
+  };
+}
+
+function parsedSelectors(): RegistryEnvironment['labelSelector'] {
+  const known = new Map<string, LabelMatcher>();
+  return (text) => {
+    if (known.size >= selectorCapacity) known.clear();
+    return remember(known, text, () => parseLabelSelector(text));
   };
 }
 
