@@ -52,6 +52,8 @@ export interface AdmissionPlugin {
   /** Upstream's name, e.g. `NodeRestriction`. */
   readonly name: string;
   handles(operation: Operation, resource: GroupVersionResource, subresource: string): boolean;
+  /** `admit` changes nothing within spec or status, but puts another in their place if need be: they may be the stored object's own. */
+  readonly replacesParts?: true;
   admit?(attributes: AdmissionAttributes, round: AdmissionRound): Promise<void> | void;
   validate?(attributes: AdmissionAttributes): Promise<void> | void;
 }

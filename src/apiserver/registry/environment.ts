@@ -77,7 +77,6 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const { store, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
   const delivery = new Delivery(clock, log);
-  const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = {
@@ -118,13 +117,11 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     nowText: secondsOf(clock),
-    labelSelector(text) {
-      if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
-      return remember(labelSelectors, text, () => parseLabelSelector(text));
-    },
+    labelSelector: parsedSelectors(),
     storageOf,
     storageNamed(name) {
       const kind = options.resources.storedNamed(name);
@@ -141,6 +138,14 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       for (const { cache } of storages.values()) cache.close();
       places.close();
     },
+  };
+}
+
+function parsedSelectors(): RegistryEnvironment['labelSelector'] {
+  const known = new Map<string, LabelMatcher>();
+  return (text) => {
+    if (known.size >= selectorCapacity) known.clear();
+    return remember(known, text, () => parseLabelSelector(text));
   };
 }
 
