@@ -71,6 +71,70 @@ test('controllers do not import one another, except for what their family shares
   assert.deepEqual(offences, []);
 });
 
+/** Rooms of a folder in their order: each imports only those before it; rooms of one rank know nothing of each other. */
+const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'src/cluster': [
+    ['machine', 'certificates'],
+    ['processes'],
+    ['data'],
+    ['node'],
+    ['control-plane'],
+    ['components'],
+    ['kubeconfigs'],
+    ['joining'],
+    ['local-nodes'],
+    ['up'],
+  ],
+  'src/cluster/components': [['flags'], ['secure-port'], ['kube-apiserver', 'kubelet']],
+};
+
+test('rooms import only rooms before them', () => {
+  const offences: string[] = [];
+  for (const [folder, ranks] of Object.entries(rooms)) {
+    const roomOf = (path = '') => {
+      const [name = '', inside] = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/') : [];
+      return inside === undefined || name === 'gen' ? undefined : name;
+    };
+    const rankOf = (room: string) => ranks.findIndex((rank) => rank.includes(room));
+    for (const file of sourceFiles(folder)) {
+      const own = roomOf(file.path);
+      if (own === undefined || isTest(file.path)) continue;
+      if (rankOf(own) < 0) offences.push(`${file.path}: room ${own} has no place in test/layers.test.ts`);
+      for (const { target } of importsOf(file)) {
+        const other = roomOf(target);
+        if (other !== undefined && other !== own && rankOf(other) >= rankOf(own))
+          offences.push(`${file.path} imports ${target}`);
+      }
+    }
+  }
+  assert.deepEqual(offences, []);
+});
+
+/** Circles that there are, each with its reason. None may come to them. */
+const knownCircles: readonly (readonly string[])[] = [
+  // A type of the expression language says how JSON becomes its values, and values know their types.
+  ['src/apimachinery/cel/types.ts', 'src/apimachinery/cel/values.ts'],
+];
+
+test('files import one another in no circle, for their types neither', () => {
+  const imports = new Map(
+    sourceFiles('src').map((file) => [file.path, importsOf(file).flatMap(({ target }) => target ?? [])]),
+  );
+  assert.deepEqual(circlesOf(imports), knownCircles);
+});
+
+test('a circle is found, however long it is, and what only leads into it is no part of it', () => {
+  const imports = new Map([
+    ['a', ['b']],
+    ['b', ['c', 'd']],
+    ['c', ['e']],
+    ['d', ['a']],
+    ['e', []],
+    ['f', ['f']],
+  ]);
+  assert.deepEqual(circlesOf(imports), [['a', 'b', 'd'], ['f']]);
+});
+
 test('every imported file exists and ends in .ts', () => {
   const known = new Set(
     [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('scripts')].map((file) => file.path),
@@ -84,3 +148,31 @@ test('every imported file exists and ends in .ts', () => {
   }
   assert.deepEqual(offences, []);
 });
+
+/** Files of which each leads to each of the others, by Tarjan's algorithm; sorted. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const circles: string[][] = [];
+  const order = new Map<string, number>();
+  const path: string[] = [];
+  const onPath = new Set<string>();
+  /** Gives the earliest file that this one leads back to. */
+  const visit = (file: string): number => {
+    const own = order.size;
+    order.set(file, own);
+    path.push(file);
+    onPath.add(file);
+    let earliest = own;
+    for (const target of imports.get(file) ?? []) {
+      if (!order.has(target)) earliest = Math.min(earliest, visit(target));
+      else if (onPath.has(target)) earliest = Math.min(earliest, order.get(target)!);
+    }
+    if (earliest === own) {
+      const circle = path.splice(path.indexOf(file));
+      for (const each of circle) onPath.delete(each);
+      if (circle.length > 1 || imports.get(file)?.includes(file)) circles.push(circle.sort());
+    }
+    return earliest;
+  };
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return circles.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+}

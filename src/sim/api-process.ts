@@ -7,7 +7,11 @@ import type { ApiRequest, ApiResponse } from '../apiserver/request.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ConnectionError } from '../client/connection-error.ts';
-import { type ComposedApiServer, type ComposedApiServerOptions, startApiServer } from '../cluster/api-server.ts';
+import {
+  type ComposedApiServer,
+  type ComposedApiServerOptions,
+  startApiServer,
+} from '../cluster/control-plane/api-server.ts';
 import { type CertificateAuthority, createCertificateAuthority } from '../pki/authority.ts';
 import { legacyIssuer, sharedSecretSigner, type TokenSigner } from '../pki/token-signer.ts';
 import type { Store } from '../storage/store.ts';
@@ -28,6 +32,7 @@ interface Life {
   readonly store: MortalStore<KubeObject>;
   /** Undefined until it answers. */
   server: ComposedApiServer | undefined;
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
 }
 
 const issuer = 'https://kubernetes.default.svc.cluster.local';
@@ -57,13 +62,7 @@ export class ApiProcess {
   /** How it is called while it is up. */
   get handler(): ((request: ApiRequest) => Promise<ApiResponse>) | undefined {
     const life = this.#life;
-    const server = life?.server?.server;
-    if (!server) return undefined;
-    return async (request) => {
-      const response = await server.handle(request);
-      if (life !== this.#life) throw new ConnectionError('read ECONNRESET', { code: 'ECONNRESET', neverSent: false });
-      return response;
-    };
+    return life?.server ? life.handle : undefined;
   }
 
   get isUp(): boolean {
@@ -73,7 +72,15 @@ export class ApiProcess {
   /** Resolves when it answers. */
   async start(): Promise<void> {
     const { seed, clock, log, store, settings } = this.#options;
-    const life: Life = { store: new MortalStore(store), server: undefined };
+    const life: Life = {
+      store: new MortalStore(store),
+      server: undefined,
+      handle: async (request) => {
+        const response = await life.server!.server.handle(request);
+        if (life !== this.#life) throw new ConnectionError('read ECONNRESET', { code: 'ECONNRESET', neverSent: false });
+        return response;
+      },
+    };
     this.#life = life;
     const { certificatePem, keyPem } = this.authority;
     const server = await startApiServer({

@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { type Entry, prefixEnd, type StoreEvent } from '../../storage/store.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
 import { CacheEvent } from './cache-event.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
@@ -177,7 +177,6 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       this.#early.push(...events);
       return;
     }
-    const changes: CacheEvent[] = [];
     for (const event of events) {
       // Where the feed lags behind the store, the read that filled the cache has shown this already.
       if (event.revision <= this.#loadedRevision) continue;
@@ -185,12 +184,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       if (!change) continue;
       this.#history.push(change);
       this.#watchers.dispatch(change);
-      changes.push(change);
+      change.forgetFrames();
     }
-    if (this.#watchers.size > 0)
-      this.#options.clock.soon(() => {
-        for (const change of changes) change.forgetFrames();
-      });
   }
 
   reset(): void {

@@ -10,11 +10,11 @@ import { linuxCpuNanoSeconds } from '../../kubelet/server/linux-cpu.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { delegatedAuthentication } from '../../serving/delegated-authentication.ts';
 import { delegatedAuthorization } from '../../serving/delegated-authorization.ts';
-import { followRenewals, lookAtFilesMs } from '../certificate-renewal.ts';
-import { rotatedServing, type ServedCertificate } from '../kubelet-certificates.ts';
-import { podResolvConf } from '../machine.ts';
+import { followRenewals, lookAtFilesMs } from '../certificates/certificate-renewal.ts';
+import { rotatedServing, type ServedCertificate } from '../certificates/kubelet-certificates.ts';
+import { podResolvConf } from '../machine/machine.ts';
 import { readNodeKey } from './node-config.ts';
-import type { NodeProcessOptions } from './node-process.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 /** As upstream's; another is taken, and told to the API server, where it is in use. */
@@ -140,6 +140,7 @@ async function realKubelet(
 ): Promise<Kubelet> {
   const { startKubelet } = await import('../../kubelet/kubelet.ts');
   const { linuxHost } = await import('../../kubelet/host/linux-host.ts');
+  const { credentialFiles } = await import('../../kubelet/host/credential-files.ts');
   const { directory, config } = options;
   const configuration = {
     ...clusterConfiguration(options),
@@ -167,6 +168,7 @@ async function realKubelet(
     runtime: runtime.connection,
     host,
     configuration,
+    nodeCredentials: credentialFiles(directory.kubeletRoot),
   });
 }
 

@@ -7,34 +7,21 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageClasses } from '../../api/gen/storage-v1.ts';
-import type { Clock } from '../../base/clock.ts';
 import { Closers } from '../../base/closers.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
 import { createHttpTransport, type HttpTransport, type TlsOptions } from '../../client/http-transport.ts';
 import { RequestStatistics } from '../../client/request-statistics.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { nameServerUser } from '../addons.ts';
-import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificate-renewal.ts';
-import { ComponentSupervisor } from '../component-supervisor.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import type { ThisMachine } from '../machine.ts';
+import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificates/certificate-renewal.ts';
+import { ComponentSupervisor } from '../processes/component-supervisor.ts';
 import { claimNetwork } from './network-claim.ts';
-import { type NodeConfig, readNodeKey } from './node-config.ts';
+import { readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
 import { writeNodeProblems } from './node-problems.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 import { rightsGiven } from './rights-given.ts';
-
-export interface NodeProcessOptions {
-  readonly directory: DataDirectory;
-  readonly config: NodeConfig;
-  readonly machine: ThisMachine;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
 
 export interface RunningNode {
   /** Ends what runs in this process. Containers, their runtime and the kernel's tables stay. */
@@ -135,7 +122,7 @@ class NodeUsers {
   async followRenewals(options: RenewalOptions): Promise<void> {
     const { directory, config, random } = this.#options;
     if (config.joined) {
-      const { clientRotation } = await import('../kubelet-certificates.ts');
+      const { clientRotation } = await import('../certificates/kubelet-certificates.ts');
       return clientRotation({
         ...options,
         client: createClient(this.#transport('kubelet')),

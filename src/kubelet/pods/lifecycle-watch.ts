@@ -7,6 +7,7 @@
 import { messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import { type ContainerRuntime, RuntimeError, runtimeLabels } from '../runtime/runtime.ts';
 
 export interface LifecycleWatchOptions {
@@ -14,6 +15,7 @@ export interface LifecycleWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  readonly metrics?: KubeletMetrics | undefined;
   /** How often everything is listed although events are told: what they may have missed. */
   readonly eventedRelistMs: number;
   /** Whether some Pod runs or ends: without any nothing needs to be listed. */
@@ -31,8 +33,11 @@ export class LifecycleWatch {
   #hasEvents = false;
   #nap = new AbortController();
   #previous = new Map<string, string>();
+  #hasLooked = false;
   /** The last complete look failed since then; 0 when it did not. */
   #failingSinceMs = 0;
+  /** When the last look began. */
+  #listedMs: number | undefined;
 
   constructor(options: LifecycleWatchOptions) {
     this.#options = options;
@@ -50,9 +55,16 @@ export class LifecycleWatch {
     return this.#failingSinceMs === 0 ? 0 : this.#options.clock.monotonic() - this.#failingSinceMs;
   }
 
+  /** Whether the runtime may have had something of this Pod at the last complete look; before the first one that is unknown. */
+  mayHave(podUid: string): boolean {
+    return !this.#hasLooked || this.#previous.has(podUid);
+  }
+
   async relist(): Promise<void> {
-    const { runtime, clock, signal, onChange, onSeen } = this.#options;
+    const { runtime, clock, metrics, signal, onChange, onSeen } = this.#options;
     const startedMs = clock.monotonic();
+    if (this.#listedMs !== undefined) metrics?.time('pleg_relist_interval_seconds', startedMs - this.#listedMs);
+    this.#listedMs = startedMs;
     try {
       const [sandboxes, containers] = await Promise.all([
         runtime.listPodSandboxes({}, { signal }),
@@ -73,12 +85,15 @@ export class LifecycleWatch {
         (uid) => current.get(uid) !== this.#previous.get(uid),
       );
       this.#previous = current;
+      this.#hasLooked = true;
       this.#failingSinceMs = 0;
       for (const uid of changed) onChange(uid);
       onSeen(labels);
     } catch (error) {
       if (this.#failingSinceMs === 0) this.#failingSinceMs = startedMs;
       throw error;
+    } finally {
+      metrics?.time('pleg_relist_duration_seconds', clock.monotonic() - startedMs);
     }
   }
 

@@ -4,20 +4,21 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { CauseNote } from '../../reconcile/causes.ts';
-import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { NodeCgroupLimits } from '../cgroups/cgroup-limits.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
 import type { UserNamespaces } from '../user-namespaces.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
-import type { VolumeSources } from '../volumes/resolve.ts';
+import type { VolumeSources } from '../volumes/volume-sources.ts';
 import type { StatusWriter } from './status-writer.ts';
 
 export interface PodServices {
@@ -30,6 +31,7 @@ export interface PodServices {
   /** `containerd`: the scheme of container ids. */
   readonly runtimeName: string;
   readonly host: NodeHost;
+  readonly metrics: KubeletMetrics;
   readonly statuses: StatusWriter;
   readonly images: ImagePuller;
   readonly userNamespaces: UserNamespaces;
@@ -58,6 +60,8 @@ export interface PodServices {
   allocatable(): Readonly<Record<string, string>>;
   /** What the runtime can do when it runs Pods in this way; undefined when it has not told. */
   runtimeHandler(name: string): RuntimeHandler | undefined;
+  /** Whether the runtime may have something of a Pod for which this kubelet has made nothing. */
+  mayHave(podUid: string): boolean;
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */

@@ -5,6 +5,8 @@
  *
  * Each step observes the runtime afresh, so that a worker may begin anywhere: a restarted kubelet adopts what runs. A step that
  * fails is repeated with growing delays; one that must wait (back-off, renewal of a token) says how long.
+ *
+ * Length: all stages work on one state, which nothing outside may touch.
  */
 
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
@@ -13,17 +15,20 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import { podAsWhole } from '../resize/pod-level-status.ts';
 import { PodResize } from '../resize/pod-resize.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
+import { releaseSources } from '../volumes/volume-sources.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
+import { earliest } from './earliest.ts';
 import { EndReasons } from './end-reasons.ts';
 import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { endingCauses, failureCause, startCauses } from './pod-causes.ts';
-import { executePlan } from './pod-execution.ts';
+import { type ExecutionOutcome, executePlan } from './pod-execution.ts';
 import { unmountVolumes } from './pod-mounts.ts';
-import { type PlanFacts, planPod } from './pod-plan.ts';
+import { hasWork, type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
@@ -51,7 +56,6 @@ export interface PodWorkerOptions {
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
-/** 128 and the number of SIGKILL. */
 
 export class PodWorker {
   readonly uid: string;
@@ -71,6 +75,8 @@ export class PodWorker {
   #graceSeconds: number | undefined;
   /** The API server has no such Pod any more. */
   #isGone = false;
+  /** Nothing was made for it yet. */
+  #isUntouched = true;
   #isCleaned = false;
   #isDirty = false;
   #isRunning = false;
@@ -248,9 +254,11 @@ export class PodWorker {
   }
 
   #runStep(signal: AbortSignal): Promise<number | undefined> | undefined {
+    const { clock, metrics } = this.#services;
+    const operation = { operation_type: this.#status ? 'sync' : 'create' };
     switch (this.#stage) {
       case 'syncing':
-        return this.#sync(signal);
+        return metrics.timed('pod_worker_duration_seconds', clock, () => this.#sync(signal), operation);
       case 'terminating':
         return this.#terminate(signal);
       case 'terminated':
@@ -270,8 +278,8 @@ export class PodWorker {
     await this.#observe(signal);
     const deadlineMs = this.#untilDeadline();
     if (deadlineMs !== undefined && deadlineMs <= 0) return this.#endAtDeadline();
-    for (let round = 0; ; round++) {
-      this.#publish(false);
+    this.#publish(false);
+    for (let round = 0, outcome: ExecutionOutcome | undefined; ; round++) {
       const plan = planPod(this.pod, this.#observed, this.#planFacts());
       if (plan.endPod) {
         this.#graceSeconds ??= this.#pod.spec.terminationGracePeriodSeconds ?? 30;
@@ -287,15 +295,18 @@ export class PodWorker {
         ]);
         return networkRetryMs;
       }
-      const outcome = await executePlan(this.#services, plan, {
-        pod: this.#podWithStatus(),
-        observed: this.#observed,
-        waiting: this.#waiting,
-        resizeFailed: (message) => this.#resize.fail(this.pod, message),
-        signal,
-      });
-      await this.#observe(signal);
-      this.#publish(false);
+      if (!outcome || hasWork(plan)) {
+        this.#isUntouched = false;
+        outcome = await executePlan(this.#services, plan, {
+          pod: this.#podWithStatus(),
+          observed: this.#observed,
+          waiting: this.#waiting,
+          resizeFailed: (message) => this.#resize.fail(this.pod, message),
+          signal,
+        });
+        if (outcome.didSomething) await this.#observe(signal, outcome);
+        this.#publish(false);
+      } else outcome = { ...outcome, didSomething: false };
       // What was done may have opened the way for the next container; what has to wait says how long.
       if (!outcome.didSomething || outcome.retryAfterMs !== undefined || round === 20) {
         const { retryAfterMs } = outcome;
@@ -349,10 +360,9 @@ export class PodWorker {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
       await host.cgroups.ensureNode(() => this.#services.nodeCgroups());
-      this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
-      this.#services.volumeSources.tokens.release(this.uid);
+      releaseSources(this.#services.volumeSources, this.uid);
       await this.#services.userNamespaces.release(this.uid);
       this.#isCleaned = true;
       this.#ended.resolve();
@@ -389,12 +399,18 @@ export class PodWorker {
     });
   }
 
-  async #observe(signal: AbortSignal): Promise<void> {
+  /** With what was made since the last look. */
+  async #observe(signal: AbortSignal, { made, sandbox }: Partial<ExecutionOutcome> = {}): Promise<void> {
     const { runtime, host } = this.#services;
+    // Nobody else makes anything for a Pod of which the runtime has nothing.
+    if (this.#isUntouched && !this.#services.mayHave(this.uid)) return;
     const readMessage = host.files.terminationMessage.bind(host.files);
     const isEnding = this.#stage !== 'syncing';
     const readReason = (container: ContainerStatus) => this.#endReasons.of(this.#pod, container, { isEnding, signal });
-    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
+    const previous = sandbox
+      ? { ...this.#observed, sandboxes: [sandbox, ...this.#observed.sandboxes] }
+      : this.#observed;
+    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous, made });
     if (this.#stage === 'syncing') {
       this.#verdicts.follow(this.#podWithStatus(), this.#observed);
       this.#resize.settle(this.pod, this.#observed);
@@ -415,7 +431,7 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, configuration, devices, statuses, runtimeName } = this.#services;
+    const { clock, configuration, devices, metrics, statuses, runtimeName } = this.#services;
     const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
     const status = podStatus({
       pod: this.#podWithStatus(),
@@ -426,6 +442,7 @@ export class PodWorker {
       isTerminal,
       cause: this.#cause,
       resizing: this.#resize.conditions,
+      asWhole: podAsWhole(this.#services, this.#podWithStatus(), this.#observed),
       knowledge: {
         waiting: this.#waiting,
         runtimeName,
@@ -435,6 +452,8 @@ export class PodWorker {
         devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
       },
     });
+    if (status.phase === 'Running' && this.#status?.phase === 'Pending')
+      metrics.time('pod_start_duration_seconds', clock.now() - this.#startTimeMs);
     this.#status = status;
     if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
@@ -484,9 +503,4 @@ export class PodWorker {
     this.#stage = stage;
     this.#options.onStage(this);
   }
-}
-
-function earliest(...delays: readonly (number | undefined)[]): number | undefined {
-  const given = delays.filter((delay) => delay !== undefined);
-  return given.length === 0 ? undefined : Math.min(...given);
 }
