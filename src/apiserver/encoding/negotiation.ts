@@ -5,7 +5,6 @@
  */
 import { notAcceptable } from '../../apimachinery/status.ts';
 import type { ApiRequest } from '../request.ts';
-import { isTrue } from '../request-info.ts';
 import { type OutputFormat, objectMediaType, outputFormats } from './media-types.ts';
 
 /** Objects made into something else on their way out. */
@@ -132,9 +131,11 @@ function transformOf({ parameters }: Clause, allowed: boolean | 'metadata'): Tra
   return { as: as as Transform['as'], version };
 }
 
+/** What Go's parser of booleans takes for true. */
+const goTruths: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const peopleReading = /^(curl|Wget|Mozilla\/5\.0)/;
 
 function wantsPretty({ query, headers }: ApiRequest): boolean {
   const pretty = query.get('pretty');
-  return pretty === null ? peopleReading.test(headers['user-agent'] ?? '') : isTrue(pretty);
+  return pretty ? goTruths.has(pretty) : peopleReading.test(headers['user-agent'] ?? '');
 }
