@@ -17,7 +17,7 @@ import { nodeAddress } from '../machine.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
 import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
 import type { StoreEncryption } from './encryption.ts';
-import { refuseApiServerPlace, refuseApiServerPolicy } from './flag-checks.ts';
+import { refuseApiServerPlace, refuseApiServerPolicy, refuseProblems } from './flag-checks.ts';
 import type { GivenFlags } from './given-flags.ts';
 import { identityFrom, type TokenTrust } from './identity.ts';
 import {
@@ -119,10 +119,11 @@ export async function configureApiServer(
   };
   const identity = await identityFrom(given, tokens, environment);
   const auditor = await auditorOf(given, environment);
+  const handledWith = await crossOriginFrom(given.list('cors-allowed-origins'));
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls, handledWith },
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
@@ -145,6 +146,14 @@ export async function configureApiServer(
       await encrypted?.close();
     },
   };
+}
+
+/** Loaded only where pages of other origins are let through. */
+async function crossOriginFrom(origins: readonly string[]): Promise<ComposedApiServerOptions['handledWith']> {
+  if (origins.length === 0) return undefined;
+  const { crossOriginProblems, withCrossOrigin } = await import('../../apiserver/http/cross-origin.ts');
+  refuseProblems(crossOriginProblems(origins));
+  return (handle) => withCrossOrigin(handle, origins);
 }
 
 /** Loaded only by those who audit. */
