@@ -17,6 +17,8 @@ export const programs = [
   'list-pods',
   'watch-fanout',
   'pod-start',
+  'kubelet-idle',
+  'node-full',
   'start-with-objects',
   'store',
   'heartbeats',

@@ -40,6 +40,27 @@ test('what stands is proven by tests: a row that claims something names their fi
   assert.deepEqual(offences, []);
 });
 
+test('each demand of the documents is shown by tests that are there, under the names that they have', () => {
+  const rows = textOf('docs/documents.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| what is demanded'));
+  assert.ok(rows.length > 60);
+  const offences = rows.flatMap((row) => {
+    const proof = row.split(' | ')[1] ?? '';
+    const files = proof.split(/(?=`(?:src|test|examples)\/)/).filter((part) => part.startsWith('`'));
+    if (files.length === 0) return [`no test: ${row}`];
+    return files.flatMap((part) => {
+      const path = /^`([^`]+)`/.exec(part)![1]!;
+      if (!path.endsWith('.test.ts')) return [`${path} is no test`];
+      const text = textOf(path);
+      return [...part.matchAll(/"([^"]+)"/g)]
+        .filter(([, name]) => !text.includes(name!))
+        .map(([, name]) => `${path} has no test "${name}"`);
+    });
+  });
+  assert.deepEqual(offences, []);
+});
+
 test('every folder of more than three sources says where to begin: by a file of its name, or in ARCHITECTURE.md', () => {
   const rows = textOf('ARCHITECTURE.md').matchAll(/^\| `([\w/-]+)\/` \| `([\w./-]+\.ts)` \|/gm);
   const told = new Map([...rows].map(([, folder, file]) => [folder!, file!]));

@@ -71,6 +71,45 @@ test('controllers do not import one another, except for what their family shares
   assert.deepEqual(offences, []);
 });
 
+/** Rooms of a folder in their order: each imports only those before it; rooms of one rank know nothing of each other. */
+const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'src/cluster': [
+    ['machine', 'certificates'],
+    ['processes'],
+    ['data'],
+    ['node'],
+    ['control-plane'],
+    ['components'],
+    ['kubeconfigs'],
+    ['joining'],
+    ['local-nodes'],
+    ['up'],
+  ],
+  'src/cluster/components': [['flags'], ['secure-port'], ['kube-apiserver', 'kubelet']],
+};
+
+test('rooms import only rooms before them', () => {
+  const offences: string[] = [];
+  for (const [folder, ranks] of Object.entries(rooms)) {
+    const roomOf = (path = '') => {
+      const [name = '', inside] = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/') : [];
+      return inside === undefined || name === 'gen' ? undefined : name;
+    };
+    const rankOf = (room: string) => ranks.findIndex((rank) => rank.includes(room));
+    for (const file of sourceFiles(folder)) {
+      const own = roomOf(file.path);
+      if (own === undefined || isTest(file.path)) continue;
+      if (rankOf(own) < 0) offences.push(`${file.path}: room ${own} has no place in test/layers.test.ts`);
+      for (const { target } of importsOf(file)) {
+        const other = roomOf(target);
+        if (other !== undefined && other !== own && rankOf(other) >= rankOf(own))
+          offences.push(`${file.path} imports ${target}`);
+      }
+    }
+  }
+  assert.deepEqual(offences, []);
+});
+
 test('every imported file exists and ends in .ts', () => {
   const known = new Set(
     [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('scripts')].map((file) => file.path),

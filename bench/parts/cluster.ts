@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { layOut } from '../../src/cluster/data-directory.ts';
+import { layOut } from '../../src/cluster/data/data-directory.ts';
 import { missingParts } from '../../src/testing/needs.ts';
 import { testNetwork } from '../../src/testing/network.ts';
 

@@ -3,7 +3,11 @@ import type { ClientHttp2Session } from 'node:http2';
 
 export interface PodState {
   readonly metadata: { readonly name: string };
-  readonly status?: { readonly phase?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly restartCount: number }[];
+  };
 }
 
 export class PodWatch {

@@ -7,8 +7,8 @@ import type { KubeObject } from '../../src/apimachinery/meta.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { keysInMemory } from '../../src/cluster/cluster-pki.ts';
-import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane.ts';
+import { keysInMemory } from '../../src/cluster/certificates/cluster-pki.ts';
+import { type ControlPlane, startControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { answer } from '../parts/child.ts';
 import {
@@ -20,6 +20,7 @@ import {
   type WriteRequest,
 } from '../parts/direct-requests.ts';
 import type { Access } from '../parts/https-client.ts';
+import { type Traffic, TrafficCount } from '../parts/traffic.ts';
 
 export interface StartServer {
   readonly kind: 'start';
@@ -41,6 +42,12 @@ export interface StartedServer {
 export interface Pauses {
   /** The longest turn of the event loop since the last question, in milliseconds. */
   readonly longestMs: number;
+}
+
+/** What somebody sends from outside, by the name in his certificate. */
+export interface AskTraffic {
+  readonly kind: 'traffic';
+  readonly user: string;
 }
 
 /** Past the sockets. */
@@ -66,6 +73,7 @@ const log = process.env.BENCH_LOG
   ? { ...silentLog, warn: console.error, error: console.error, child: () => log }
   : silentLog;
 const delays = monitorEventLoopDelay({ resolution: 1 });
+const traffic = new TrafficCount();
 let controlPlane: ControlPlane | undefined;
 let direct: DirectClient | undefined;
 let closeStore = async () => {};
@@ -105,6 +113,7 @@ answer({
     delays.reset();
     return { longestMs };
   },
+  traffic: ({ user }: AskTraffic): Traffic => traffic.of(user),
   /** Of the main thread since it began, in microseconds. */
   cpu: threadMicroseconds,
   send: ({ requests, ...options }: SendDirectly): Promise<Sent> => direct!.send(requests, options),

@@ -3,12 +3,12 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { StatusError } from '../apimachinery/status.ts';
 import { systemClock } from '../base/clock.ts';
 import { CommandError } from '../cluster/command-error.ts';
-import { defaultDataDirectory, layOut } from '../cluster/data-directory.ts';
+import { defaultDataDirectory, layOut } from '../cluster/data/data-directory.ts';
+import type { UpOptions } from '../cluster/data/up-settings.ts';
 import type { JoinOptions } from '../cluster/joining/join.ts';
 import type { TokenOptions } from '../cluster/joining/token-commands.ts';
 import type { LocalNodes } from '../cluster/local-nodes/local-nodes.ts';
-import { thisMachine } from '../cluster/machine.ts';
-import type { UpOptions } from '../cluster/up-settings.ts';
+import { thisMachine } from '../cluster/machine/machine.ts';
 import { versions } from '../cluster/versions.ts';
 import { addMigrate, addSnapshot } from './store-commands.ts';
 import { clusterTable, imageTable, localNodeTable, tokenTable } from './tables.ts';
@@ -72,7 +72,7 @@ function commands(exit: Exit): Command {
     .description('the version, and that of the Kubernetes API')
     .action(() => print(versionText));
   addDataDir(program.command('node-process', { hidden: true })).action(async (options: DataDirOption) => {
-    const { runNodeProcess } = await import('../cluster/long-running.ts');
+    const { runNodeProcess } = await import('../cluster/up/long-running.ts');
     exit(await runNodeProcess(folder(options)));
   });
   return program;
@@ -97,7 +97,7 @@ function addUp(program: Command, exit: Exit): void {
     .option('--detach', 'return once the cluster is ready')
     .addOption(new Option('--in-background').hideHelp())
     .action(async (options: UpOptions & Staying) => {
-      const { runUp } = await import('../cluster/long-running.ts');
+      const { runUp } = await import('../cluster/up/long-running.ts');
       const { detach, inBackground } = options;
       exit(await runUp(options, { machine: thisMachine(), detach, inBackground }));
     });
@@ -117,7 +117,7 @@ function addJoin(program: Command, exit: Exit): void {
     .option('--detach', 'return once the node is Ready')
     .addOption(new Option('--in-background').hideHelp())
     .action(async (server: string | undefined, options: JoinOptions & Staying) => {
-      const { runJoin } = await import('../cluster/long-running.ts');
+      const { runJoin } = await import('../cluster/up/long-running.ts');
       const { detach, inBackground } = options;
       exit(await runJoin({ ...options, server }, { machine: thisMachine(), detach, inBackground }));
     });
@@ -181,8 +181,8 @@ function addDown(program: Command): void {
     .description('stop the cluster and its Pods; data stays')
     .option('--purge', 'remove the data too, and what was merged into your kubeconfig')
     .action(async (options: DataDirOption & { readonly purge?: boolean }) => {
-      const { takeDown } = await import('../cluster/down.ts');
-      const { contextName } = await import('../cluster/cluster-pki.ts');
+      const { takeDown } = await import('../cluster/up/down.ts');
+      const { contextName } = await import('../cluster/certificates/cluster-pki.ts');
       const root = folder(options);
       const purge = options.purge === true;
       const { outcome, kubeconfigs } = await takeDown(root, { clock, machine: thisMachine(), purge });
@@ -199,7 +199,7 @@ function addStatus(program: Command, exit: Exit): void {
   addDataDir(program.command('status'))
     .description('what runs; the exit status is 1 when the cluster does not')
     .action(async (options: DataDirOption) => {
-      const { clusterStatus } = await import('../cluster/status.ts');
+      const { clusterStatus } = await import('../cluster/up/status.ts');
       const cluster = await clusterStatus(folder(options), { clock });
       print(clusterTable(cluster));
       if (!cluster.isRunning) exit(1);
@@ -222,8 +222,8 @@ function addWhy(program: Command): void {
     .action(async (words: readonly string[], options: WhyCommandOptions) => {
       const { explain, subjectFrom } = await import('./why/why.ts');
       const { explanationText } = await import('./why/explanation.ts');
-      const { withClusterClient } = await import('../cluster/cluster-client.ts');
-      const { componentCauses } = await import('../cluster/causes-client.ts');
+      const { withClusterClient } = await import('../cluster/kubeconfigs/cluster-client.ts');
+      const { componentCauses } = await import('../cluster/components/secure-port/causes-client.ts');
       const { kubeconfig, dataDir, namespace, output } = options;
       const place = { kubeconfig, dataDir, defaultDataDir: folder({}), clock };
       const explanation = await withClusterClient(place, async (client, connection) => {
@@ -247,14 +247,14 @@ function addImage(program: Command): void {
     .argument('<file>', 'an OCI or docker archive; - for standard input')
     .description('bring in images from an archive')
     .action(async (file: string, options: DataDirOption) => {
-      const { loadImages } = await import('../cluster/images.ts');
+      const { loadImages } = await import('../cluster/node/images.ts');
       const names = await loadImages(folder(options), file, { machine: thisMachine(), clock });
       for (const name of names) print(`loaded ${name}`);
     });
   addDataDir(image.command('ls'))
     .description('list the images')
     .action(async (options: DataDirOption) => {
-      const { listImages } = await import('../cluster/images.ts');
+      const { listImages } = await import('../cluster/node/images.ts');
       print(imageTable(await listImages(layOut(folder(options)), { clock })));
     });
 }

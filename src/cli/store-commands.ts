@@ -1,8 +1,8 @@
 /** `coracle snapshot` and `coracle migrate`: their options, and what they print. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { printProgress } from '../cluster/progress.ts';
-import type { RestoreCommand, SaveCommand } from '../cluster/snapshots.ts';
+import type { RestoreCommand, SaveCommand } from '../cluster/data/snapshots.ts';
+import { printProgress } from '../cluster/processes/progress.ts';
 import { size } from './tables.ts';
 
 /** What `commands.ts` knows of all its verbs. */
@@ -27,7 +27,7 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
     .option('--replace', 'take the place of a file that is there')
     .option('--salvage', 'of a damaged store: keep what can still be read');
   addEtcdAccess(addDataDir(save)).action(async (file: string, options: Given<SaveCommand>) => {
-    const { saveSnapshotOf } = await import('../cluster/snapshots.ts');
+    const { saveSnapshotOf } = await import('../cluster/data/snapshots.ts');
     const { head, bytes, lost } = await saveSnapshotOf(file, { ...options, dataDir: folder(options) }, surroundings());
     print(`${count(head.objects)} objects at revision ${head.revision}, ${size(bytes)}.`);
     if (lost > 0)
@@ -41,7 +41,7 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
     .option('--replace', 'move a store that is there aside')
     .option('--bump-revision <number>', 'by how much revisions are raised (default: 1000000000)', natural);
   addDataDir(restore).action(async (file: string, options: Given<RestoreCommand>) => {
-    const { restoreSnapshot } = await import('../cluster/snapshots.ts');
+    const { restoreSnapshot } = await import('../cluster/data/snapshots.ts');
     const command = { ...options, dataDir: folder(options) };
     const { head, path, revision, setAside, lacksKeys } = await restoreSnapshot(file, command, surroundings());
     print(`${count(head.objects)} objects of ${head.takenAt}; the store goes on at revision ${revision}.`);
@@ -56,7 +56,7 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
     .argument('<file>', 'a snapshot')
     .description('whether a snapshot is whole')
     .action(async (file: string) => {
-      const { checkSnapshot } = await import('../cluster/snapshots.ts');
+      const { checkSnapshot } = await import('../cluster/data/snapshots.ts');
       const head = await checkSnapshot(file, surroundings());
       print(`${file} is whole: ${count(head.objects)} objects at revision ${head.revision},`);
       print(`taken ${head.takenAt} by ${head.program} from ${head.from}.`);
@@ -81,7 +81,7 @@ export function addMigrate(program: Command, { print }: Pick<CommandParts, 'prin
     .option('--replace', 'a folder: move a store that is there aside; etcd: make it equal, whatever it holds')
     .option('--lower-revisions', 'leave etcd at its own revision; every client has to be started anew then');
   addEtcdAccess(migrate).action(async (options: MigrateOptions) => {
-    const { migrate } = await import('../cluster/migration.ts');
+    const { migrate } = await import('../cluster/data/migration.ts');
     const { objects, setAside } = await migrate(options, surroundings());
     print(`${count(objects)} objects are in ${options.to} as they are in ${options.from}.`);
     if (setAside !== undefined) print(`What was there is beside it, in ${setAside}.`);

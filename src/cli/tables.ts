@@ -2,7 +2,7 @@
 
 import type { ListedToken } from '../cluster/joining/tokens.ts';
 import type { LocalNode } from '../cluster/local-nodes/local-nodes.ts';
-import type { ClusterStatus, ProcessStatus } from '../cluster/status.ts';
+import type { ClusterStatus, ProcessStatus } from '../cluster/up/status.ts';
 
 export function clusterTable(cluster: ClusterStatus): string {
   const rows: [string, string][] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { services } from '../api/gen/core-v1.ts';
 import { clusterRoleBindings } from '../api/gen/rbac-v1.ts';
-import { FakeCluster } from '../testing/fake-cluster.ts';
+import { MemoryApi } from '../testing/memory-api.ts';
 import { ensureAddons, nameServerAddress, nameServerUser } from './addons.ts';
 
 for (const { range, address } of [
@@ -13,17 +13,17 @@ for (const { range, address } of [
   test(`the name server of ${range} is ${address}`, () => assert.equal(nameServerAddress(range), address));
 
 test('the name server has its Service and its rights, made once and left as they are then', async () => {
-  const cluster = new FakeCluster();
-  await ensureAddons(cluster.client, { serviceCidr: '10.96.0.0/16' });
-  const service = await cluster.client.get(services, { namespace: 'kube-system', name: 'kube-dns' });
+  const api = new MemoryApi();
+  await ensureAddons(api.client, { serviceCidr: '10.96.0.0/16' });
+  const service = await api.client.get(services, { namespace: 'kube-system', name: 'kube-dns' });
   assert.equal(service.spec?.clusterIP, '10.96.0.10');
   assert.deepEqual(
     service.spec?.ports?.map(({ name, protocol, port }) => `${name} ${protocol} ${port}`),
     ['dns UDP 53', 'dns-tcp TCP 53'],
   );
-  const binding = await cluster.client.get(clusterRoleBindings, { name: 'coracle:name-server' });
+  const binding = await api.client.get(clusterRoleBindings, { name: 'coracle:name-server' });
   assert.equal(binding.subjects?.[0]?.name, nameServerUser);
-  const before = cluster.calls.filter(({ verb }) => verb !== 'get').length;
-  await ensureAddons(cluster.client, { serviceCidr: '10.96.0.0/16' });
-  assert.equal(cluster.calls.filter(({ verb }) => verb !== 'get').length, before);
+  const before = api.writes.length;
+  await ensureAddons(api.client, { serviceCidr: '10.96.0.0/16' });
+  assert.equal(api.writes.length, before);
 });

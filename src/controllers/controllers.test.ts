@@ -40,7 +40,7 @@ test('every implementation has a name of the table', () => {
 });
 
 test('without flags the documents and the release set the defaults', () => {
-  const { nodeLifecycle, nodeIpam, terminatedPodThreshold } = controllerManagerOptions(
+  const { nodeLifecycle, nodeIpam, podGarbageCollection } = controllerManagerOptions(
     parseFlags(controllerManagerFlags, []).values,
   );
   assert.deepEqual(nodeLifecycle, {
@@ -53,7 +53,21 @@ test('without flags the documents and the release set the defaults', () => {
     unhealthyThreshold: 0.55,
   });
   assert.equal(nodeIpam, undefined);
-  assert.equal(terminatedPodThreshold, 12_500);
+  assert.equal(podGarbageCollection?.terminatedThreshold, 12_500);
+});
+
+test('without the gate of Nodes that are out of service nobody acts on their taint', () => {
+  const { values } = parseFlags(controllerManagerFlags, []);
+  for (const [gates, ignored] of [
+    [{}, false],
+    [{ NodeOutOfServiceVolumeDetach: false }, true],
+  ] as const) {
+    const { attachDetach, podGarbageCollection } = controllerManagerOptions(values, gates);
+    assert.deepEqual(
+      [attachDetach?.ignoresOutOfService, podGarbageCollection?.ignoresOutOfService],
+      [ignored, ignored],
+    );
+  }
 });
 
 test('flags of the release and of older ones are taken', () => {

@@ -270,8 +270,8 @@ export const implementations: Readonly<Record<string, Implementation>> = Object.
     'pod-garbage-collector-controller',
     'pod-garbage-collector',
     () => import('./pod-garbage-collector/pod-garbage-collector-controller.ts'),
-    ({ runPodGarbageCollectorController }, context, { terminatedPodThreshold }) =>
-      runPodGarbageCollectorController(context, { terminatedThreshold: terminatedPodThreshold }),
+    ({ runPodGarbageCollectorController }, context, { podGarbageCollection }) =>
+      runPodGarbageCollectorController(context, podGarbageCollection),
   ),
   of(
     'certificatesigningrequest-approving-controller',

@@ -7,6 +7,7 @@ import { parseDuration } from '../apimachinery/time.ts';
 import type { CertificateAuthority } from '../pki/authority.ts';
 import type { TokenSigner } from '../pki/token-signer.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
+import type { FeatureGates } from '../serving/feature-gates.ts';
 import type { FlagDefinition } from '../serving/flags.ts';
 import type { CertificateSigningOptions } from './certificatesigningrequest/signing-controller.ts';
 import { flags } from './gen/flags.ts';
@@ -14,6 +15,7 @@ import type { HorizontalPodAutoscalerOptions } from './horizontal-pod-autoscaler
 import type { NodeIpamOptions } from './node-ipam/node-ipam-controller.ts';
 import type { NodeLifecycleOptions } from './node-lifecycle/node-lifecycle-controller.ts';
 import type { AttachDetachOptions } from './persistentvolume-attach-detach/persistentvolume-attach-detach-controller.ts';
+import type { PodGarbageCollectorOptions } from './pod-garbage-collector/pod-garbage-collector-controller.ts';
 import type { QuotaEvaluator } from './resourcequota/resourcequota-controller.ts';
 
 export interface ControllerManagerOptions {
@@ -21,7 +23,7 @@ export interface ControllerManagerOptions {
   readonly controllers?: readonly string[] | undefined;
   /** How long the controllers that Pods of a Deployment wait for run alone; default: not at all. */
   readonly headStartMs?: number | undefined;
-  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
+  readonly featureGates?: FeatureGates | undefined;
   /** A context that acts as this ServiceAccount of `kube-system`; default: all act as the manager itself. */
   readonly contextFor?: ((serviceAccount: string) => ComponentContext) | undefined;
   /** PEM, published to every Namespace and given out with tokens. */
@@ -41,7 +43,7 @@ export interface ControllerManagerOptions {
   readonly autoscaling?: Omit<HorizontalPodAutoscalerOptions, 'workers'> | undefined;
   readonly attachDetach?: AttachDetachOptions | undefined;
   readonly legacyTokenCleanUpPeriodMs?: number | undefined;
-  readonly terminatedPodThreshold?: number | undefined;
+  readonly podGarbageCollection?: PodGarbageCollectorOptions | undefined;
   readonly maxEndpointsPerSlice?: number | undefined;
   readonly garbageCollection?: boolean | undefined;
   /** See `NamespaceControllerOptions`; default 5 s. */
@@ -92,7 +94,10 @@ const workerFlags: Readonly<Record<string, string>> = {
  * Options from the values of `parseFlags(controllerManagerFlags, ...)`. What lies in files (certificates, keys, kubeconfigs) is
  * read by the caller and added.
  */
-export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): ControllerManagerOptions {
+export function controllerManagerOptions(
+  values: ReadonlyMap<string, unknown>,
+  featureGates: FeatureGates = {},
+): ControllerManagerOptions {
   const number = (name: string) => Number(values.get(name) ?? 0);
   const milliseconds = (name: string) => parseDuration(String(values.get(name) ?? '0')) ?? 0;
   const list = (name: string) =>
@@ -101,9 +106,10 @@ export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): 
       .filter((item) => item !== '');
   const mask = (family: 4 | 6) =>
     number(`node-cidr-mask-size-ipv${family}`) || (family === 4 ? number('node-cidr-mask-size') : 0);
+  const honoursOutOfService = featureGates.NodeOutOfServiceVolumeDetach ?? true;
   return {
     controllers: (values.get('controllers') as readonly string[] | undefined) ?? ['*'],
-    featureGates: (values.get('feature-gates') as Readonly<Record<string, boolean>> | undefined) ?? {},
+    featureGates,
     certificateDurationSeconds: milliseconds('cluster-signing-duration') / 1000,
     nodeIpam:
       values.get('allocate-node-cidrs') === true
@@ -135,9 +141,13 @@ export function controllerManagerOptions(values: ReadonlyMap<string, unknown>): 
       syncPeriodMs: milliseconds('attach-detach-reconcile-sync-period'),
       syncDisabled: values.get('disable-attach-detach-reconcile-sync') === true,
       neverByForce: values.get('disable-force-detach-on-timeout') === true,
+      ignoresOutOfService: !honoursOutOfService,
     },
     legacyTokenCleanUpPeriodMs: milliseconds('legacy-service-account-token-clean-up-period'),
-    terminatedPodThreshold: number('terminated-pod-gc-threshold'),
+    podGarbageCollection: {
+      terminatedThreshold: number('terminated-pod-gc-threshold'),
+      ignoresOutOfService: !honoursOutOfService,
+    },
     maxEndpointsPerSlice: number('max-endpoints-per-slice'),
     garbageCollection: values.get('enable-garbage-collector') !== false,
     workers: Object.fromEntries(Object.entries(workerFlags).map(([controller, flag]) => [controller, number(flag)])),

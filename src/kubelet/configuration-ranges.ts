@@ -1,6 +1,4 @@
 /** Numbers of the kubelet's configuration and how far they may go, in upstream's words. What is wrong is told all at once. */
-import { aggregate } from '../apimachinery/go-text.ts';
-import { FlagError } from '../serving/flags.ts';
 
 /** `undefined` as the most: only the sign is looked at. `zeroIsOff`: below the least, yet allowed. */
 interface NumberRange {
@@ -31,7 +29,7 @@ const ranges: readonly NumberRange[] = [
 ];
 
 /** `numberOf`: the value in force, of a flag or of the field that says the same. */
-export function refuseNumbers(numberOf: (flag: string, field: string) => number): void {
+export function numberProblems(numberOf: (flag: string, field: string) => number): readonly string[] {
   const problems = ranges.flatMap(({ field, flag, least, most, zeroIsOff = false }) => {
     const value = numberOf(flag, field);
     if ((value >= least && value <= (most ?? value)) || (zeroIsOff && value === 0)) return [];
@@ -46,6 +44,5 @@ export function refuseNumbers(numberOf: (flag: string, field: string) => number)
     problems.push(
       `invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
     );
-  if (problems.length > 0)
-    throw new FlagError(`failed to validate kubelet configuration, error: ${aggregate(problems)}`);
+  return problems;
 }

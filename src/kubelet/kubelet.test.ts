@@ -109,11 +109,18 @@ describe('registration', () => {
   });
 
   it('makes no Node when told not to, and serves one that an administrator makes', async () => {
-    const { client, clock } = await setUp({ configuration: { registerNode: false } });
+    const registerWithTaints = [{ key: 'k', effect: 'NoSchedule' as const }];
+    const { client, clock } = await setUp({ configuration: { registerNode: false, registerWithTaints } });
     assert.equal(await getNode(client, node), undefined);
     await client.create(nodes, { metadata: { name: node }, spec: {} });
     await clock.advance(1000);
-    assert.equal((await getNode(client, node))?.status?.nodeInfo?.kubeletVersion, 'v1.36.0');
+    const made = await getNode(client, node);
+    assert.equal(made?.status?.nodeInfo?.kubeletVersion, 'v1.36.0');
+    assert.equal(
+      made?.spec.taints?.some(({ key }) => key === 'k') ?? false,
+      false,
+      'taints are for registration alone',
+    );
   });
 
   it('writes its status when something changed, and else every five minutes', async () => {

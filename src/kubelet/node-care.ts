@@ -4,8 +4,9 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { messageOf } from '../apimachinery/status.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { keptMemory, type NodeCgroupInput, nodeCgroupLimits, type RequestedMemory } from './cgroups/node-cgroups.ts';
 import { reservedGroups } from './cgroups/reserved-groups.ts';
 import { Housekeeping, type HousekeepingOptions } from './collection/housekeeping.ts';
 import type { KubeletConfiguration } from './configuration.ts';
@@ -46,7 +47,11 @@ export interface NodeCareCounts {
   readonly removedImages: Readonly<Record<'age' | 'space', number>>;
   /** Undefined where shutdowns are not delayed. */
   readonly shutdown?: { readonly startedMs: number; readonly endedMs: number } | undefined;
+  /** Undefined where memory has no qualities of service. */
+  readonly keptMemory?: RequestedMemory | undefined;
 }
+
+const cgroupsEveryMs = 60_000;
 
 export class NodeCare {
   readonly #options: NodeCareOptions;
@@ -99,6 +104,7 @@ export class NodeCare {
       evictions: this.#eviction?.counts ?? new Map(),
       removedImages: this.#housekeeping.removedImages,
       shutdown: this.#shutdown?.times,
+      keptMemory: keptMemory(this.#inGroups()),
     };
   }
 
@@ -109,7 +115,24 @@ export class NodeCare {
 
   async run(): Promise<void> {
     await this.#enforceReserved();
-    await Promise.all([this.#housekeeping.run(), this.#eviction?.run(), this.#shutdown?.run()]);
+    await Promise.all([
+      this.#enforceAllocatable(),
+      this.#housekeeping.run(),
+      this.#eviction?.run(),
+      this.#shutdown?.run(),
+    ]);
+  }
+
+  /** All Pods together get what is not reserved. The groups are set again now and then: not every change of Pods begins or ends one here. */
+  async #enforceAllocatable(): Promise<void> {
+    const { clock, host, nodeEvent, signal } = this.#options;
+    const ensure = () => host.cgroups.ensureNode(() => nodeCgroupLimits(this.#inGroups()));
+    if (!(await ensure())) return;
+    nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+    while (!signal.aborted) {
+      await sleep(clock, cgroupsEveryMs, signal).catch(() => undefined);
+      if (!signal.aborted) await ensure();
+    }
   }
 
   /** The groups of the system and of the kubelet get what is reserved for them, where that is asked for. */
@@ -125,6 +148,11 @@ export class NodeCare {
         nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
       }
     }
+  }
+
+  #inGroups(): NodeCgroupInput {
+    const { configuration, facts, workers } = this.#options;
+    return { configuration, facts, pods: workers().holding() };
   }
 
   async #end(pod: Pod, graceSeconds: number, cause: TerminationCause): Promise<void> {

@@ -54,6 +54,58 @@ it('reads taints, labels and address pairs', () => {
   assert.deepEqual(configuration.nodeIps, ['10.0.0.1', 'fd00::1']);
 });
 
+it('lets nobody ask for what a gate is closed for, nor for shutdown periods that contradict one another', () => {
+  const problems = (gates: Readonly<Record<string, boolean>>, fields: object) => {
+    try {
+      settings([], { featureGates: gates, ...fields });
+    } catch (error) {
+      return (error as Error).message.replace('failed to validate kubelet configuration, error: ', '');
+    }
+    return undefined;
+  };
+  const periods = { shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' };
+  const table = { shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 60 }] };
+  assert.equal(problems({}, periods), undefined);
+  assert.equal(problems({}, table), undefined);
+  assert.equal(
+    problems({ GracefulNodeShutdown: false }, periods),
+    'invalid configuration: specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+  );
+  assert.equal(
+    problems({ GracefulNodeShutdownBasedOnPodPriority: false }, table),
+    'invalid configuration: Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+  );
+  assert.equal(
+    problems({}, { ...periods, ...table }),
+    'invalid configuration: Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
+  );
+  assert.equal(
+    problems({}, { shutdownGracePeriod: '1s', shutdownGracePeriodCriticalPods: '2s' }),
+    'invalid configuration: shutdownGracePeriodCriticalPods {2s} must be <= shutdownGracePeriod {1s}',
+  );
+  assert.match(
+    problems({}, { shutdownGracePeriod: '1ms' }) ?? '',
+    /shutdownGracePeriod \{1ms\} must be either zero or/,
+  );
+  assert.equal(
+    problems({ NodeSwap: false }, { memorySwap: { swapBehavior: 'LimitedSwap' } }),
+    'invalid configuration: memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled',
+  );
+  assert.equal(
+    problems({}, { memoryReservationPolicy: 'TieredReservation' }),
+    'invalid configuration: memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
+  );
+  assert.equal(problems({ MemoryQoS: true }, { memoryReservationPolicy: 'TieredReservation' }), undefined);
+});
+
+it('does without swap and without hints about memory nodes where their gates are closed', () => {
+  const words = ['--topology-manager-policy=restricted'];
+  const { configuration } = settings([...words, '--feature-gates=TopologyManager=false,NodeSwap=false']);
+  assert.deepEqual([configuration.topologyManagerPolicy, configuration.swapBehavior], ['none', 'NoSwap']);
+  const open = settings(words).configuration;
+  assert.deepEqual([open.topologyManagerPolicy, open.swapBehavior], ['restricted', 'LimitedSwap']);
+});
+
 it('refuses what it does not know, by name', () => {
   assert.throws(() => settings([], { maxPodz: 3 }), /unknown field "maxPodz"/);
   assert.throws(() => settings([], { maxPods: 'many' }), /cannot unmarshal string/);

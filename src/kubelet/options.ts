@@ -6,10 +6,13 @@
 
 import { amountOf, amountsOf } from '../api/core/v1/pod-resources.ts';
 import type { Taint } from '../api/gen/core-v1.ts';
+import { aggregate } from '../apimachinery/go-text.ts';
 import { parseDuration } from '../apimachinery/time.ts';
+import { checkedGates, type FeatureGates, isGateOn } from '../serving/feature-gates.ts';
 import { FlagError, type ParsedFlags } from '../serving/flags.ts';
 import { defaultConfiguration, type KubeletConfiguration, type ReservedMemory } from './configuration.ts';
-import { refuseNumbers } from './configuration-ranges.ts';
+import { gateProblems } from './configuration-gates.ts';
+import { numberProblems } from './configuration-ranges.ts';
 import { type SwapBehavior, swapBehaviors } from './containers/swap.ts';
 import { thresholdsOf } from './eviction/thresholds.ts';
 import { configurationFields } from './gen/configuration-fields.ts';
@@ -62,7 +65,9 @@ export interface KubeletSettings {
   readonly failCgroupV1: boolean;
   readonly clientQps: number;
   readonly clientBurst: number;
-  readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly featureGates: FeatureGates;
+  /** For the log. */
+  readonly warnings: readonly string[];
   /** Empty: no programs are asked for credentials. */
   readonly credentialProviderConfig: string;
   readonly credentialProviderBinDirectory: string;
@@ -72,8 +77,12 @@ export interface KubeletSettings {
 /** A decoded configuration file: any JSON value. Throws with upstream's words for what it cannot be. */
 export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSettings {
   const source = new SettingSource(parsed, file === undefined ? undefined : checkedFile(file));
-  refuseNumbers((flag, field) => source.number(flag, field));
-  const configuration = configurationOf(source);
+  const numbers = numberProblems((flag, field) => source.number(flag, field));
+  const { gates, warnings } = checkedGates(source.map<boolean>('feature-gates', 'featureGates'));
+  const configuration = configurationOf(source, gates);
+  const problems = [...numbers, ...gateProblems(configuration, source.fileValue('memorySwap'))];
+  if (problems.length > 0)
+    throw new FlagError(`failed to validate kubelet configuration, error: ${aggregate(problems)}`);
   // A threshold that cannot be is told now, not when memory has run out.
   thresholdsOf(configuration);
   return {
@@ -91,14 +100,15 @@ export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSet
     failCgroupV1: source.flag('fail-cgroupv1', 'failCgroupV1'),
     clientQps: source.number('kube-api-qps', 'kubeAPIQPS'),
     clientBurst: source.number('kube-api-burst', 'kubeAPIBurst'),
-    featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+    featureGates: gates,
+    warnings,
     credentialProviderConfig: source.text('image-credential-provider-config'),
     credentialProviderBinDirectory: source.text('image-credential-provider-bin-dir'),
     server: serverOf(source),
   };
 }
 
-function configurationOf(source: SettingSource): KubeletConfiguration {
+function configurationOf(source: SettingSource, gates: FeatureGates): KubeletConfiguration {
   const nodeIps = source.text('node-ip').split(',').filter(Boolean);
   const restartMs = source.fileValue<{ maxContainerRestartPeriod?: string }>(
     'crashLoopBackOff',
@@ -130,8 +140,8 @@ function configurationOf(source: SettingSource): KubeletConfiguration {
     staticPodPath: source.text('pod-manifest-path', 'staticPodPath'),
     fileCheckFrequencyMs: source.duration('file-check-frequency', 'fileCheckFrequency'),
     syncFrequencyMs: source.duration('sync-frequency', 'syncFrequency'),
-    ...cgroupSettings(source),
-    ...placementSettings(source),
+    ...cgroupSettings(source, gates),
+    ...placementSettings(source, gates),
     cpuCfsQuota: source.flag('cpu-cfs-quota', 'cpuCFSQuota'),
     cpuCfsQuotaPeriodMs: source.duration('cpu-cfs-quota-period', 'cpuCFSQuotaPeriod'),
     seccompDefault: source.flag('seccomp-default', 'seccompDefault'),
@@ -175,7 +185,13 @@ function pressureSettings(source: SettingSource) {
 }
 
 /** Who gets processors and memory for itself, and where. */
-function placementSettings(source: SettingSource) {
+function placementSettings(source: SettingSource, gates: FeatureGates) {
+  const topology = source.oneOf('topology-manager-policy', 'topologyManagerPolicy', [
+    'none',
+    'best-effort',
+    'restricted',
+    'single-numa-node',
+  ]);
   return {
     cpuManagerPolicy: source.oneOf('cpu-manager-policy', 'cpuManagerPolicy', ['none', 'static']),
     cpuManagerPolicyOptions: source.map<string>('cpu-manager-policy-options', 'cpuManagerPolicyOptions'),
@@ -183,12 +199,7 @@ function placementSettings(source: SettingSource) {
     reservedSystemCpus: source.text('reserved-cpus', 'reservedSystemCPUs'),
     memoryManagerPolicy: source.oneOf('memory-manager-policy', 'memoryManagerPolicy', ['None', 'Static']),
     reservedMemory: reservedMemory(source),
-    topologyManagerPolicy: source.oneOf('topology-manager-policy', 'topologyManagerPolicy', [
-      'none',
-      'best-effort',
-      'restricted',
-      'single-numa-node',
-    ]),
+    topologyManagerPolicy: isGateOn(gates, 'TopologyManager') ? topology : 'none',
     topologyManagerScope: source.oneOf('topology-manager-scope', 'topologyManagerScope', ['container', 'pod']),
     topologyManagerPolicyOptions: source.map<string>('topology-manager-policy-options', 'topologyManagerPolicyOptions'),
   } satisfies Partial<KubeletConfiguration>;
@@ -201,20 +212,20 @@ function reservedMemory(source: SettingSource): readonly ReservedMemory[] {
 }
 
 /** Which groups there are, and what they limit. */
-function cgroupSettings(source: SettingSource) {
+function cgroupSettings(source: SettingSource, gates: FeatureGates) {
   return {
     cgroupDriver: source.oneOf('cgroup-driver', 'cgroupDriver', ['cgroupfs', 'systemd']),
     cgroupRoot: source.text('cgroup-root', 'cgroupRoot') || '/',
     cgroupsPerQos: source.flag('cgroups-per-qos', 'cgroupsPerQOS'),
     enforceNodeAllocatable: source.list('enforce-node-allocatable', 'enforceNodeAllocatable'),
-    swapBehavior: swapBehavior(source),
+    swapBehavior: isGateOn(gates, 'NodeSwap') ? swapBehavior(source) : 'NoSwap',
     memoryThrottlingFactor: source.fileValue<number>('memoryThrottlingFactor') ?? 0.9,
     memoryReservationPolicy:
       source.fileValue<string>('memoryReservationPolicy') === 'TieredReservation' ? 'TieredReservation' : 'None',
     singleProcessOomKill: source.fileValue<boolean>('singleProcessOOMKill') ?? false,
     systemReservedCgroup: source.text('system-reserved-cgroup', 'systemReservedCgroup'),
     kubeReservedCgroup: source.text('kube-reserved-cgroup', 'kubeReservedCgroup'),
-    featureGates: source.map<boolean>('feature-gates', 'featureGates'),
+    featureGates: gates,
   } satisfies Partial<KubeletConfiguration>;
 }
 

@@ -7,7 +7,11 @@ import type { ApiRequest, ApiResponse } from '../apiserver/request.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ConnectionError } from '../client/connection-error.ts';
-import { type ComposedApiServer, type ComposedApiServerOptions, startApiServer } from '../cluster/api-server.ts';
+import {
+  type ComposedApiServer,
+  type ComposedApiServerOptions,
+  startApiServer,
+} from '../cluster/control-plane/api-server.ts';
 import { type CertificateAuthority, createCertificateAuthority } from '../pki/authority.ts';
 import { legacyIssuer, sharedSecretSigner, type TokenSigner } from '../pki/token-signer.ts';
 import type { Store } from '../storage/store.ts';

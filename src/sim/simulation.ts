@@ -22,13 +22,13 @@ import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Client, Transport } from '../client/client.ts';
 import { ConnectionError } from '../client/connection-error.ts';
 import { createClient } from '../client/typed-client.ts';
-import type { ComposedApiServerOptions } from '../cluster/api-server.ts';
+import type { ComposedApiServerOptions } from '../cluster/control-plane/api-server.ts';
 import {
   type ControllerSurroundings,
   type ControllerTuning,
   controllerUser,
   runControllers,
-} from '../cluster/controller-manager.ts';
+} from '../cluster/control-plane/controller-manager.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { runScheduler, type SchedulerOptions } from '../scheduler/scheduler.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';

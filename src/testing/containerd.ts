@@ -34,9 +34,9 @@ export interface TestContainerd {
   stop(): Promise<void>;
 }
 
-/** `path`: where programs are looked for instead of the PATH. */
-export async function startContainerd(path = process.env.PATH ?? ''): Promise<TestContainerd> {
-  const directory = await mkdtemp(join(tmpdir(), 'coracle-containerd-'));
+/** `path`: where programs are looked for instead of the PATH; `parent`: where its folder is made. */
+export async function startContainerd(path = process.env.PATH ?? '', parent = tmpdir()): Promise<TestContainerd> {
+  const directory = await mkdtemp(join(parent, 'coracle-containerd-'));
   // Containers with users of their own start as somebody else, who has to reach their root.
   await chmod(directory, 0o711);
   // Those that run side by side need addresses and bridges of their own: both derive from the folder's random name.

@@ -7,8 +7,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { errorLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
-import { keysInMemory } from '../cluster/cluster-pki.ts';
-import { startControlPlane } from '../cluster/control-plane.ts';
+import { keysInMemory } from '../cluster/certificates/cluster-pki.ts';
+import { startControlPlane } from '../cluster/control-plane/control-plane.ts';
 import { systemKeys } from '../pki/keys.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
 

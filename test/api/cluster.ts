@@ -8,8 +8,12 @@ import type { ApiStore, BytesStore } from '../../src/apiserver/index.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { type KeyFiles, keysInMemory } from '../../src/cluster/cluster-pki.ts';
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../src/cluster/control-plane.ts';
+import { type KeyFiles, keysInMemory } from '../../src/cluster/certificates/cluster-pki.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from '../../src/cluster/control-plane/control-plane.ts';
 import { type CertificateAuthority, issueCertificate } from '../../src/pki/authority.ts';
 import { systemKeys } from '../../src/pki/keys.ts';
 import { openEtcdStore, registryRoot } from '../../src/storage/etcd/index.ts';

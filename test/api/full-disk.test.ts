@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { configMaps } from '../../src/api/gen/core-v1.ts';
-import { keysInMemory } from '../../src/cluster/cluster-pki.ts';
+import { keysInMemory } from '../../src/cluster/certificates/cluster-pki.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { openCluster } from './cluster.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/api/gen/core-v1.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
-import { withClusterClient } from '../../src/cluster/cluster-client.ts';
+import { withClusterClient } from '../../src/cluster/kubeconfigs/cluster-client.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { TestCluster } from './coracle.fixture.ts';
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { layOut } from '../../src/cluster/data-directory.ts';
+import { layOut } from '../../src/cluster/data/data-directory.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type TestNetwork, testNetwork } from '../../src/testing/network.ts';

@@ -16,7 +16,8 @@ import { desiredRuleset, type Ruleset, type RulesetOptions } from '../../src/pro
 import { servicePorts } from '../../src/proxy/service-ports.ts';
 import { transactionTo } from '../../src/proxy/transaction.ts';
 import { componentContext } from '../../src/reconcile/component.ts';
-import { FakeCluster } from '../../src/testing/fake-cluster.ts';
+import { MemoryApi } from '../../src/testing/memory-api.ts';
+import { MemoryInformers } from '../../src/testing/memory-informers.ts';
 import { type TestHost, type TestNetwork, testNetwork } from '../../src/testing/network.ts';
 
 const options: RulesetOptions = {
@@ -166,15 +167,15 @@ test('a thousand Services are one transaction, and a change to one of them sends
 
 for (const flush of ['flush ruleset', 'delete table ip kube-proxy', 'flush table ip kube-proxy']) {
   test(`the proxy builds its tables anew after somebody's \`nft ${flush}\``, async () => {
-    const cluster = new FakeCluster();
-    cluster.add(services, service());
-    cluster.add(endpointSlices, slice([1]));
+    const api = new MemoryApi();
+    api.put(services, service());
+    api.put(endpointSlices, slice([1]));
     const stopping = new AbortController();
     let synced = Promise.withResolvers<void>();
     const running = runProxy(
       componentContext({
-        client: cluster.client,
-        informers: cluster.informers,
+        client: api.client,
+        informers: new MemoryInformers(api),
         clock: systemClock,
         random: systemRandom,
         log: silentLog,

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { layOut } from '../../src/cluster/data-directory.ts';
+import { layOut } from '../../src/cluster/data/data-directory.ts';
 import { mountsBelow } from '../../src/cluster/node/node-teardown.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { needs } from '../../src/testing/needs.ts';

@@ -4,7 +4,8 @@ import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { UserInfo } from '../request.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './admission.ts';
@@ -13,7 +14,8 @@ import type { PluginContext } from './plugin-context.ts';
 export const alice: UserInfo = { name: 'alice', groups: ['system:authenticated'] };
 
 export interface PluginHarness {
-  readonly cluster: FakeCluster;
+  readonly api: MemoryApi;
+  readonly informers: MemoryInformers;
   readonly clock: FakeClock;
   readonly context: PluginContext;
   /** `verb resource/name` that the authorizer allows. */
@@ -21,7 +23,8 @@ export interface PluginHarness {
 }
 
 export function pluginHarness(): PluginHarness {
-  const cluster = new FakeCluster();
+  const api = new MemoryApi();
+  const informers = new MemoryInformers(api);
   const clock = new FakeClock();
   const allowed = new Set<string>();
   const authorizer: Authorizer = {
@@ -31,9 +34,8 @@ export function pluginHarness(): PluginHarness {
       return { decision: isAllowed ? 'allow' : 'no-opinion', reason: isAllowed ? '' : 'no rule' };
     },
   };
-  const { client, informers } = cluster;
-  const context = { client, informers, clock, random: seededRandom(1), log: silentLog, authorizer };
-  return { cluster, clock, context, allowed };
+  const context = { client: api.client, informers, clock, random: seededRandom(1), log: silentLog, authorizer };
+  return { api, informers, clock, context, allowed };
 }
 
 export interface AttributesInput<T> {

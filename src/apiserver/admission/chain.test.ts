@@ -9,7 +9,7 @@ import { AdmissionChain } from './chain.ts';
 
 function chainOf(enable: readonly string[] = [], disable: readonly string[] = []) {
   const harness = pluginHarness();
-  const ruleResolver = new RuleResolver(harness.cluster.informers);
+  const ruleResolver = new RuleResolver(harness.informers);
   return { ...harness, chain: createAdmission({ context: harness.context, ruleResolver, enable, disable }) };
 }
 
@@ -55,10 +55,10 @@ describe('Admission chain', () => {
   });
 
   it('completes a pod as upstream does', async () => {
-    const { chain, cluster } = chainOf();
+    const { chain, api } = chainOf();
     const { namespaces } = await import('../../api/gen/core-v1.ts');
-    cluster.add(namespaces, { metadata: { name: 'a' }, spec: {}, status: { phase: 'Active' } });
-    cluster.add(serviceAccounts, { metadata: { name: 'default', namespace: 'a' } });
+    api.put(namespaces, { metadata: { name: 'a' }, spec: {}, status: { phase: 'Active' } });
+    api.put(serviceAccounts, { metadata: { name: 'default', namespace: 'a' } });
     const attributes = attributesOf<Pod>({
       type: pods,
       object: { metadata: { name: 'web', namespace: 'a' }, spec: { containers: [{ name: 'c' }] } },

@@ -9,7 +9,8 @@ import { encodePrivateKey, keysFrom } from '../../pki/keys.ts';
 import { boundTokenClaims, legacyTokenClaims } from '../../pki/service-account-token.ts';
 import { createTokenSigner, legacyIssuer } from '../../pki/token-signer.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { ApiRequest } from '../request.ts';
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts';
@@ -20,15 +21,16 @@ const issuer = 'https://kubernetes.default.svc';
 
 function setUp(options: Partial<AuthenticationOptions> = {}) {
   const clock = new FakeClock(Date.UTC(2026, 4, 1));
-  const cluster = new FakeCluster();
+  const api = new MemoryApi();
+  const informers = new MemoryInformers(api);
   const random = seededRandom(1);
   const keys = keysFrom(random);
   const signingKeyPem = encodePrivateKey(keys.generate());
   const tokenSigner = createTokenSigner({ clock, issuers: [issuer, legacyIssuer], signingKeyPem });
   const ca = createCertificateAuthority({ commonName: 'ca' }, { clock, random, keys });
   const authentication = createAuthentication({
-    client: cluster.client,
-    informers: cluster.informers,
+    client: api.client,
+    informers,
     clock,
     log: silentLog,
     clientCa: () => ca.certificatePem,
@@ -49,7 +51,7 @@ function setUp(options: Partial<AuthenticationOptions> = {}) {
     return [parseCertificates(certificatePem)[0]!.bytes];
   };
   const foreign = createCertificateAuthority({ commonName: 'ca' }, { clock, random, keys });
-  return { clock, cluster, random, signingKeyPem, tokenSigner, authentication, certificate, foreign, ca };
+  return { clock, api, informers, random, signingKeyPem, tokenSigner, authentication, certificate, foreign, ca };
 }
 
 function requestOf(parts: Partial<ApiRequest> = {}): ApiRequest {
@@ -190,8 +192,8 @@ describe('Bootstrap tokens', () => {
     works,
   } of cases) {
     it(`${name} is ${works ? 'taken' : 'refused'}`, async () => {
-      const { authentication, cluster } = setUp();
-      cluster.add(secrets, {
+      const { authentication, api } = setUp();
+      api.put(secrets, {
         metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system' },
         type,
         data: encode({ ...good, ...data }),
@@ -218,8 +220,8 @@ describe('Service account tokens', () => {
 
   async function withToken(options: Partial<Parameters<typeof boundTokenClaims>[0]> = {}) {
     const parts = setUp();
-    parts.cluster.add(serviceAccounts, account);
-    parts.cluster.add(pods, pod);
+    parts.api.put(serviceAccounts, account);
+    parts.api.put(pods, pod);
     const token = await parts.tokenSigner.sign(boundTokenClaims({ ...bound, ...options }, parts));
     return { ...parts, request: bearer(token), token };
   }
@@ -258,7 +260,7 @@ describe('Service account tokens', () => {
   const failing: readonly (readonly [
     string,
     Partial<typeof bound> & Record<string, unknown>,
-    (cluster: FakeCluster) => void,
+    (api: MemoryApi) => void,
     string,
   ])[] = [
     [
@@ -267,22 +269,17 @@ describe('Service account tokens', () => {
       () => {},
       `token audiences ["vault"] is invalid for the target audiences ["${issuer}"]`,
     ],
-    [
-      'of an account that is gone',
-      {},
-      (cluster) => cluster.remove(serviceAccounts, 'a/bot'),
-      'serviceaccounts "bot" not found',
-    ],
+    ['of an account that is gone', {}, (api) => api.erase(serviceAccounts, 'a/bot'), 'serviceaccounts "bot" not found'],
     [
       'of an account made anew',
       {},
-      (cluster) => cluster.add(serviceAccounts, { metadata: { ...account.metadata, uid: 'new' } }),
+      (api) => api.put(serviceAccounts, { metadata: { ...account.metadata, uid: 'new' } }),
       'service account UID (new) does not match claim (account-uid)',
     ],
     [
       'of a pod that is gone',
       { pod: { name: 'web', uid: 'pod-uid' } },
-      (cluster) => cluster.remove(pods, 'a/web'),
+      (api) => api.erase(pods, 'a/web'),
       'service account token has been invalidated',
     ],
     [
@@ -294,8 +291,7 @@ describe('Service account tokens', () => {
     [
       'of a pod whose end is past',
       { pod: { name: 'web', uid: 'pod-uid' } },
-      (cluster) =>
-        cluster.add(pods, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-04-30T23:58:00Z' } }),
+      (api) => api.put(pods, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-04-30T23:58:00Z' } }),
       'service account token has been invalidated',
     ],
     [
@@ -313,23 +309,23 @@ describe('Service account tokens', () => {
   ];
   for (const [name, options, change, message] of failing) {
     it(`${name} are refused`, async () => {
-      const { authentication, token, cluster } = await withToken(options);
-      change(cluster);
+      const { authentication, token, api } = await withToken(options);
+      change(api);
       await assert.rejects(authentication.tokens.authenticateToken(token, [issuer]), { message });
     });
   }
 
   it('bound to a node live with it', async () => {
-    const { authentication, request, cluster } = await withToken({ node: { name: 'n1', uid: 'u' } });
-    cluster.add(nodes, { metadata: { name: 'n1', uid: 'u' }, spec: {} });
+    const { authentication, request, api } = await withToken({ node: { name: 'n1', uid: 'u' } });
+    api.put(nodes, { metadata: { name: 'n1', uid: 'u' }, spec: {} });
     assert.equal((await authentication.authenticate(request)).user.name, 'system:serviceaccount:a:bot');
   });
 
   it('of a pod that the informer does not know yet are good at once', async () => {
     const parts = setUp();
-    parts.cluster.add(serviceAccounts, account);
-    parts.cluster.lag = true;
-    parts.cluster.add(pods, pod);
+    parts.api.put(serviceAccounts, account);
+    parts.informers.lag = true;
+    parts.api.put(pods, pod);
     const token = await parts.tokenSigner.sign(
       boundTokenClaims({ ...bound, pod: { name: 'web', uid: 'pod-uid' } }, parts),
     );
@@ -337,17 +333,17 @@ describe('Service account tokens', () => {
   });
 
   it('are remembered for ten seconds', async () => {
-    const { authentication, request, cluster, clock } = await withToken();
+    const { authentication, request, api, clock } = await withToken();
     await authentication.authenticate(request);
-    cluster.remove(serviceAccounts, 'a/bot');
+    api.erase(serviceAccounts, 'a/bot');
     await authentication.authenticate(request);
     await clock.advance(10_001);
     await assert.rejects(authentication.authenticate(request), unauthorized);
   });
 
   it('signed by somebody else are refused', async () => {
-    const { authentication, clock, random, cluster } = setUp();
-    cluster.add(serviceAccounts, account);
+    const { authentication, clock, random, api } = setUp();
+    api.put(serviceAccounts, account);
     const signingKeyPem = encodePrivateKey(keysFrom(seededRandom(9)).generate());
     const forged = await createTokenSigner({ clock, issuers: [issuer], signingKeyPem }).sign(
       boundTokenClaims(bound, { clock, random }),
@@ -356,8 +352,8 @@ describe('Service account tokens', () => {
   });
 
   it('kept in a secret live as long as the secret', async () => {
-    const { authentication, cluster, clock, signingKeyPem } = setUp();
-    cluster.add(serviceAccounts, account);
+    const { authentication, api, clock, signingKeyPem } = setUp();
+    api.put(serviceAccounts, account);
     const legacy = createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem });
     const token = await legacy.sign(
       legacyTokenClaims({ namespace: 'a', serviceAccount: bound.serviceAccount, secretName: 's' }),
@@ -365,7 +361,7 @@ describe('Service account tokens', () => {
     const ask = () => authentication.tokens.authenticateToken(token, [issuer]);
     await assert.rejects(ask(), { message: 'Token has been invalidated' });
     const stored = (content: string, labels = {}) =>
-      cluster.add(secrets, {
+      api.put(secrets, {
         metadata: { name: 's', namespace: 'a', labels },
         data: { token: Buffer.from(content).toString('base64') },
       });
@@ -377,17 +373,17 @@ describe('Service account tokens', () => {
     const found = await ask();
     assert.equal(found?.user.name, 'system:serviceaccount:a:bot');
     assert.deepEqual(found.annotations, { 'authentication.k8s.io/legacy-token-manual-secret': 's' });
-    const noted = cluster.get(secrets, 'a/s')!.metadata.labels!;
+    const noted = api.find(secrets, 'a/s')!.metadata.labels!;
     assert.equal(noted['kubernetes.io/legacy-token-last-used'], '2026-05-01');
   });
 
   it('kept in a secret that the account names are warned of', async () => {
-    const { authentication, cluster, clock, signingKeyPem } = setUp();
-    cluster.add(serviceAccounts, { ...account, secrets: [{ name: 's' }] });
+    const { authentication, api, clock, signingKeyPem } = setUp();
+    api.put(serviceAccounts, { ...account, secrets: [{ name: 's' }] });
     const token = await createTokenSigner({ clock, issuers: [legacyIssuer], signingKeyPem }).sign(
       legacyTokenClaims({ namespace: 'a', serviceAccount: bound.serviceAccount, secretName: 's' }),
     );
-    cluster.add(secrets, {
+    api.put(secrets, {
       metadata: { name: 's', namespace: 'a' },
       data: { token: Buffer.from(token).toString('base64') },
     });

@@ -14,7 +14,8 @@ import {
   roles,
 } from '../../api/gen/rbac-v1.ts';
 import { volumeAttachments } from '../../api/gen/storage-v1.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import { IdentityStatistics } from '../metrics/identity-statistics.ts';
 import type { UserInfo } from '../request.ts';
 import { pathAccess, type ResourceAccess, resourceAccess } from './access.ts';
@@ -42,9 +43,9 @@ function clusterBinding(
   return { metadata: { name }, roleRef: { kind: 'ClusterRole', name: roleName }, subjects: [subject] };
 }
 
-function authorizationOf(cluster: FakeCluster, ...modes: BuiltInMode[]) {
+function authorizationOf(api: MemoryApi, ...modes: BuiltInMode[]) {
   const chain = chainOf(modes);
-  return createAuthorization({ chain: () => chain, informers: cluster.informers });
+  return createAuthorization({ chain: () => chain, informers: new MemoryInformers(api) });
 }
 
 describe('RBAC authorizer', () => {
@@ -124,20 +125,20 @@ describe('RBAC authorizer', () => {
   ];
   for (const { name, rule, access, allowed } of cases) {
     it(name, async () => {
-      const cluster = new FakeCluster();
-      cluster.add(clusterRoles, role('r', rule));
-      cluster.add(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'User', name: 'alice' }));
-      const { authorizer } = authorizationOf(cluster, 'RBAC');
+      const api = new MemoryApi();
+      api.put(clusterRoles, role('r', rule));
+      api.put(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'User', name: 'alice' }));
+      const { authorizer } = authorizationOf(api, 'RBAC');
       const { decision } = await authorizer.authorize(resourceAccess(alice, access));
       assert.equal(decision, allowed ? 'allow' : 'no-opinion');
     });
   }
 
   it('matches paths exactly or by a trailing star', async () => {
-    const cluster = new FakeCluster();
-    cluster.add(clusterRoles, role('r', { nonResourceURLs: ['/healthz', '/apis/*'], verbs: ['get'] }));
-    cluster.add(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'Group', name: 'dev' }));
-    const { authorizer } = authorizationOf(cluster, 'RBAC');
+    const api = new MemoryApi();
+    api.put(clusterRoles, role('r', { nonResourceURLs: ['/healthz', '/apis/*'], verbs: ['get'] }));
+    api.put(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'Group', name: 'dev' }));
+    const { authorizer } = authorizationOf(api, 'RBAC');
     const decide = async (path: string) =>
       (await authorizer.authorize(pathAccess(alice, { verb: 'get', path }))).decision;
     assert.equal(await decide('/healthz'), 'allow');
@@ -147,15 +148,15 @@ describe('RBAC authorizer', () => {
   });
 
   it("says which binding allowed, in upstream's words", async () => {
-    const cluster = new FakeCluster();
-    cluster.add(clusterRoles, role('view', readPods));
+    const api = new MemoryApi();
+    api.put(clusterRoles, role('view', readPods));
     const subjects = [{ kind: 'ServiceAccount', name: 'bot' }];
-    cluster.add(roleBindings, {
+    api.put(roleBindings, {
       metadata: { name: 'rb', namespace: 'ns1' },
       roleRef: { kind: 'ClusterRole', name: 'view' },
       subjects,
     });
-    const { authorizer } = authorizationOf(cluster, 'RBAC');
+    const { authorizer } = authorizationOf(api, 'RBAC');
     const allowed = await authorizer.authorize(
       resourceAccess(account, { verb: 'get', resource: 'pods', namespace: 'ns1' }),
     );
@@ -168,14 +169,14 @@ describe('RBAC authorizer', () => {
   });
 
   it('gives roles that are not there as the reason of a refusal', async () => {
-    const cluster = new FakeCluster();
-    cluster.add(clusterRoleBindings, clusterBinding('b', 'gone', { kind: 'User', name: 'alice' }));
-    cluster.add(roleBindings, {
+    const api = new MemoryApi();
+    api.put(clusterRoleBindings, clusterBinding('b', 'gone', { kind: 'User', name: 'alice' }));
+    api.put(roleBindings, {
       metadata: { name: 'rb', namespace: 'a' },
       roleRef: { kind: 'Role', name: 'lost' },
       subjects: [{ kind: 'User', name: 'alice' }],
     });
-    const { authorizer } = authorizationOf(cluster, 'RBAC');
+    const { authorizer } = authorizationOf(api, 'RBAC');
     const { reason } = await authorizer.authorize(
       resourceAccess(alice, { verb: 'get', resource: 'pods', namespace: 'a' }),
     );
@@ -186,33 +187,33 @@ describe('RBAC authorizer', () => {
   });
 
   it('follows changes of bindings and roles', async () => {
-    const cluster = new FakeCluster();
-    const { authorizer } = authorizationOf(cluster, 'RBAC');
+    const api = new MemoryApi();
+    const { authorizer } = authorizationOf(api, 'RBAC');
     const ask = async () =>
       (await authorizer.authorize(resourceAccess(alice, { verb: 'get', resource: 'pods' }))).decision;
     assert.equal(await ask(), 'no-opinion');
-    cluster.add(clusterRoles, role('r', readPods));
-    cluster.add(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'User', name: 'alice' }));
+    api.put(clusterRoles, role('r', readPods));
+    api.put(clusterRoleBindings, clusterBinding('b', 'r', { kind: 'User', name: 'alice' }));
     assert.equal(await ask(), 'allow');
-    cluster.remove(clusterRoleBindings, 'b');
+    api.erase(clusterRoleBindings, 'b');
     assert.equal(await ask(), 'no-opinion');
   });
 
   it('lets system:masters do anything without a rule', async () => {
-    const { authorizer } = authorizationOf(new FakeCluster(), 'RBAC');
+    const { authorizer } = authorizationOf(new MemoryApi(), 'RBAC');
     const admin = { name: 'root', groups: ['system:masters'] };
     assert.equal((await authorizer.authorize(resourceAccess(admin, { verb: 'x', resource: 'y' }))).decision, 'allow');
   });
 });
 
 describe("Upstream's bootstrap roles", () => {
-  const cluster = new FakeCluster();
+  const api = new MemoryApi();
   const rbac = JSON.parse(readFileSync(join(import.meta.dirname, '../gen/rbac.json'), 'utf8'));
-  cluster.add(clusterRoles, ...rbac.clusterRoles);
-  cluster.add(clusterRoleBindings, ...rbac.clusterRoleBindings);
-  cluster.add(roles, ...rbac.roles);
-  cluster.add(roleBindings, ...(rbac.roleBindings as RoleBinding[]));
-  const { authorizer } = authorizationOf(cluster, 'Node', 'RBAC');
+  api.put(clusterRoles, ...rbac.clusterRoles);
+  api.put(clusterRoleBindings, ...rbac.clusterRoleBindings);
+  api.put(roles, ...rbac.roles);
+  api.put(roleBindings, ...(rbac.roleBindings as RoleBinding[]));
+  const { authorizer } = authorizationOf(api, 'Node', 'RBAC');
   const scheduler = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
   const anonymous = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
   const cases: readonly (readonly [string, Parameters<typeof authorizer.authorize>[0], boolean])[] = [
@@ -273,8 +274,8 @@ describe('Node authorizer', () => {
       },
     },
   };
-  const cluster = new FakeCluster();
-  cluster.add(
+  const api = new MemoryApi();
+  api.put(
     pods,
     pod('web', 'node-1', {
       imagePullSecrets: [{ name: 'pull' }],
@@ -293,8 +294,8 @@ describe('Node authorizer', () => {
       ],
     }),
   );
-  cluster.add(pods, pod('other', 'node-2', { volumes: [{ name: 'v', secret: { secretName: 'theirs' } }] }));
-  cluster.add(
+  api.put(pods, pod('other', 'node-2', { volumes: [{ name: 'v', secret: { secretName: 'theirs' } }] }));
+  api.put(
     pods,
     pod(
       'mirror',
@@ -303,12 +304,12 @@ describe('Node authorizer', () => {
       { 'kubernetes.io/config.mirror': 'x' },
     ),
   );
-  cluster.add(persistentVolumes, volume);
-  cluster.add(volumeAttachments, {
+  api.put(persistentVolumes, volume);
+  api.put(volumeAttachments, {
     metadata: { name: 'va1' },
     spec: { attacher: 'd', nodeName: 'node-1', source: {} },
   });
-  const { authorizer } = authorizationOf(cluster, 'Node');
+  const { authorizer } = authorizationOf(api, 'Node');
   const secret = (name: string, verb = 'get'): ResourceAccess => ({ verb, resource: 'secrets', namespace: 'a', name });
   const unrelated = "no relationship found between node 'node-1' and this object";
   const cases: readonly { readonly name: string; readonly access: ResourceAccess; readonly reason?: string }[] = [
@@ -468,11 +469,11 @@ describe('Node authorizer', () => {
   });
 
   it('takes back what a deleted pod gave', async () => {
-    const own = new FakeCluster();
-    own.add(pods, pod('web', 'node-1', { volumes: [{ name: 'v', secret: { secretName: 's' } }] }));
+    const own = new MemoryApi();
+    own.put(pods, pod('web', 'node-1', { volumes: [{ name: 'v', secret: { secretName: 's' } }] }));
     const node = authorizationOf(own, 'Node').authorizer;
     assert.equal((await node.authorize(resourceAccess(kubelet, secret('s')))).decision, 'allow');
-    own.remove(pods, 'a/web');
+    own.erase(pods, 'a/web');
     assert.equal((await node.authorize(resourceAccess(kubelet, secret('s')))).decision, 'no-opinion');
   });
 });
@@ -498,7 +499,7 @@ describe('Union of authorizers', () => {
   it('AlwaysDeny refuses and AlwaysAllow allows', async () => {
     const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });
     const decide = async (...modes: BuiltInMode[]) =>
-      (await authorizationOf(new FakeCluster(), ...modes).authorizer.authorize(attributes)).decision;
+      (await authorizationOf(new MemoryApi(), ...modes).authorizer.authorize(attributes)).decision;
     assert.equal(await decide('AlwaysAllow'), 'allow');
     assert.equal(await decide('AlwaysDeny'), 'no-opinion');
     assert.equal(await decide('AlwaysDeny', 'AlwaysAllow'), 'allow');
@@ -509,7 +510,7 @@ describe('Union of authorizers', () => {
     const { decisions } = new IdentityStatistics();
     const { authorizer } = createAuthorization({
       chain: () => chain,
-      informers: new FakeCluster().informers,
+      informers: new MemoryInformers(new MemoryApi()),
       decisions,
     });
     const attributes = resourceAccess(alice, { verb: 'get', resource: 'pods' });

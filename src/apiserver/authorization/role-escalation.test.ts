@@ -9,7 +9,8 @@ import {
   roles,
 } from '../../api/gen/rbac-v1.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import { alice, attributesOf, refusalOf } from '../admission/admission.fixture.ts';
 import { chainOf, createAuthorization } from './authorization.ts';
 import { roleEscalation } from './role-escalation.ts';
@@ -19,16 +20,16 @@ const group = 'rbac.authorization.k8s.io';
 
 /** What alice holds. */
 function setUp(...held: PolicyRule[]) {
-  const cluster = new FakeCluster();
-  cluster.add(clusterRoles, { metadata: { name: 'held' }, rules: held });
-  cluster.add(clusterRoleBindings, {
+  const api = new MemoryApi();
+  api.put(clusterRoles, { metadata: { name: 'held' }, rules: held });
+  api.put(clusterRoleBindings, {
     metadata: { name: 'b' },
     roleRef: { kind: 'ClusterRole', name: 'held' },
     subjects: [{ kind: 'User', name: 'alice' }],
   });
   const chain = chainOf(['RBAC']);
-  const { authorizer, ruleResolver } = createAuthorization({ chain: () => chain, informers: cluster.informers });
-  return { cluster, plugin: roleEscalation({ authorizer, resolver: ruleResolver }) };
+  const { authorizer, ruleResolver } = createAuthorization({ chain: () => chain, informers: new MemoryInformers(api) });
+  return { api, plugin: roleEscalation({ authorizer, resolver: ruleResolver }) };
 }
 
 const who =
@@ -122,8 +123,8 @@ describe('Nobody hands on what he does not hold:', () => {
       subjects: [],
     } as KubeObject;
     const ask = async (...held: PolicyRule[]) => {
-      const { cluster, plugin } = setUp(...held);
-      cluster.add(clusterRoles, { metadata: { name: 'admin' }, rules: [readPods] });
+      const { api, plugin } = setUp(...held);
+      api.put(clusterRoles, { metadata: { name: 'admin' }, rules: [readPods] });
       return refusalOf(plugin, attributesOf({ type: roleBindings, object: binding, user: alice }));
     };
     assert.equal(await ask(readPods), undefined);

@@ -8,7 +8,8 @@ import { seededRandom } from '../../base/random.ts';
 import { encodePrivateKey, keysFrom } from '../../pki/keys.ts';
 import { createTokenSigner } from '../../pki/token-signer.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import { AdmissionChain } from '../admission/chain.ts';
 import { createAuthentication } from '../authentication/authentication.ts';
 import { chainOf, createAuthorization } from '../authorization/authorization.ts';
@@ -21,23 +22,24 @@ const alice: UserInfo = { name: 'alice', uid: 'alice-uid', groups: ['system:auth
 
 function setUp(options: { readonly maxExpirationSeconds?: number } = {}) {
   const clock = new FakeClock(Date.UTC(2026, 4, 1));
-  const cluster = new FakeCluster();
-  const { client, informers } = cluster;
-  cluster.add(clusterRoles, {
+  const api = new MemoryApi();
+  const { client } = api;
+  const informers = new MemoryInformers(api);
+  api.put(clusterRoles, {
     metadata: { name: 'r' },
     rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
   });
-  cluster.add(clusterRoleBindings, {
+  api.put(clusterRoleBindings, {
     metadata: { name: 'b' },
     roleRef: { kind: 'ClusterRole', name: 'r' },
     subjects: [{ kind: 'User', name: 'alice' }],
   });
-  cluster.add(serviceAccounts, { metadata: { name: 'bot', namespace: 'a', uid: 'account-uid' } });
-  cluster.add(pods, {
+  api.put(serviceAccounts, { metadata: { name: 'bot', namespace: 'a', uid: 'account-uid' } });
+  api.put(pods, {
     metadata: { name: 'web', namespace: 'a', uid: 'pod-uid' },
     spec: { containers: [], serviceAccountName: 'bot', nodeName: 'n1' },
   });
-  cluster.add(nodes, { metadata: { name: 'n1', uid: 'node-uid' }, spec: {} });
+  api.put(nodes, { metadata: { name: 'n1', uid: 'node-uid' }, spec: {} });
   const chain = chainOf(['RBAC']);
   const { authorizer, userRules } = createAuthorization({ chain: () => chain, informers });
   const random = seededRandom(1);
@@ -98,7 +100,7 @@ function setUp(options: { readonly maxExpirationSeconds?: number } = {}) {
     };
     return { object, status: object.status, headers: response.headers };
   };
-  return { clock, cluster, signer, post };
+  return { clock, api, signer, post };
 }
 
 const sar = 'authorization.k8s.io/v1/subjectaccessreviews';
@@ -321,7 +323,7 @@ describe('TokenRequest', () => {
 
   it('refuses a pod of another account', async () => {
     const parts = setUp();
-    parts.cluster.add(pods, {
+    parts.api.put(pods, {
       metadata: { name: 'web', namespace: 'a', uid: 'pod-uid' },
       spec: { containers: [], serviceAccountName: 'x' },
     });

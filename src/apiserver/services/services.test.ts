@@ -5,7 +5,7 @@ import { ipAddresses, type ServiceCIDR, serviceCIDRs } from '../../api/gen/netwo
 import { type Draft, draft } from '../../apimachinery/meta.ts';
 import { silentLog } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
 import { addressObject } from './address-object.ts';
 import { AddressRange } from './address-range.ts';
 import { lowerBandOf, NumberRange } from './number-range.ts';
@@ -14,11 +14,11 @@ import { ServiceAllocator } from './service-allocator.ts';
 function allocatorOf(
   cidrs: readonly string[] = ['10.0.0.0/24'],
   stored: readonly Service[] = [],
-  cluster = new FakeCluster(),
+  api = new MemoryApi(),
 ) {
-  cluster.add(services, ...stored);
-  cluster.add(serviceCIDRs, readyRange('kubernetes', cidrs));
-  return new ServiceAllocator({ client: cluster.client, random: seededRandom(1), log: silentLog, serviceCidrs: cidrs });
+  api.put(services, ...stored);
+  api.put(serviceCIDRs, readyRange('kubernetes', cidrs));
+  return new ServiceAllocator({ client: api.client, random: seededRandom(1), log: silentLog, serviceCidrs: cidrs });
 }
 
 function readyRange(name: string, cidrs: readonly string[]): ServiceCIDR {
@@ -137,27 +137,27 @@ describe('Cluster IPs', () => {
   });
 
   it('are objects that name their Service', async () => {
-    const cluster = new FakeCluster();
-    const allocator = allocatorOf(['10.0.0.0/24'], [], cluster);
+    const api = new MemoryApi();
+    const allocator = allocatorOf(['10.0.0.0/24'], [], api);
     const stored = await created(allocator, service({ clusterIP: '10.0.0.10' }));
     const labels = {
       'ipaddress.kubernetes.io/ip-family': 'IPv4',
       'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
     };
-    const address = cluster.get(ipAddresses, '10.0.0.10');
+    const address = api.find(ipAddresses, '10.0.0.10');
     assert.deepEqual(address?.metadata.labels, labels);
     assert.deepEqual(address?.spec.parentRef, { group: '', resource: 'services', namespace: 'a', name: 's' });
     await allocator.release(stored);
-    assert.equal(cluster.get(ipAddresses, '10.0.0.10'), undefined);
+    assert.equal(api.find(ipAddresses, '10.0.0.10'), undefined);
   });
 
   it('are taken from any range that is ready, and from none that is going', async () => {
-    const cluster = new FakeCluster();
-    const allocator = allocatorOf(['10.0.0.0/30'], [], cluster);
+    const api = new MemoryApi();
+    const allocator = allocatorOf(['10.0.0.0/30'], [], api);
     await created(allocator, service());
     await created(allocator, service());
     const going = readyRange('going', ['10.2.0.0/24']);
-    cluster.add(serviceCIDRs, readyRange('more', ['10.1.0.0/24']), {
+    api.put(serviceCIDRs, readyRange('more', ['10.1.0.0/24']), {
       ...going,
       metadata: { name: 'going', deletionTimestamp: '2026-01-01T00:00:00Z' },
     });
@@ -169,8 +169,8 @@ describe('Cluster IPs', () => {
   });
 
   it('that another server gave away or gave back meanwhile are noticed', async () => {
-    const cluster = new FakeCluster();
-    const [here, there] = [0, 1].map(() => allocatorOf(['10.0.0.0/29'], [], cluster));
+    const api = new MemoryApi();
+    const [here, there] = [0, 1].map(() => allocatorOf(['10.0.0.0/29'], [], api));
     const stored: Service[] = [];
     for (let i = 0; i < 3; i++)
       for (const allocator of [here!, there!]) stored.push(await created(allocator, service()));
@@ -184,9 +184,9 @@ describe('Cluster IPs', () => {
       { clusterIP: '10.0.0.10', clusterIPs: ['10.0.0.10'], type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }] },
       'old',
     );
-    const cluster = new FakeCluster();
-    cluster.add(ipAddresses, addressObject('10.0.0.10', stored));
-    const allocator = allocatorOf(['10.0.0.0/24'], [stored], cluster);
+    const api = new MemoryApi();
+    api.put(ipAddresses, addressObject('10.0.0.10', stored));
+    const allocator = allocatorOf(['10.0.0.0/24'], [stored], api);
     assert.match(
       await messageOf(created(allocator, service({ clusterIP: '10.0.0.10' }))),
       /provided IP is already allocated$/,

@@ -7,13 +7,13 @@ import { StatusError } from '../../apimachinery/status.ts';
 import { systemClock } from '../../base/clock.ts';
 import { tcpDial } from '../../serving/dial.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
 import { WebhookCallError } from './exchange.ts';
 import { serverWebhook, WebhookClients, type WebhookClientsOptions } from './webhook-clients.ts';
 import { startWebhookServer } from './webhook-server.fixture.ts';
 
 function clients(options: Partial<WebhookClientsOptions> = {}): WebhookClients {
-  return new WebhookClients({ clock: systemClock, client: new FakeCluster().client, ...options });
+  return new WebhookClients({ clock: systemClock, client: new MemoryApi().client, ...options });
 }
 
 async function failureOf(call: Promise<unknown>): Promise<Error> {
@@ -60,15 +60,15 @@ describe('Calling a webhook', () => {
 
   it('reaches a Service at its ClusterIP under its name in the cluster', async () => {
     await using server = await startWebhookServer(() => ({ ok: true }), { dnsNames: ['hook.ns.svc'], ipAddresses: [] });
-    const cluster = new FakeCluster();
-    cluster.add(services, {
+    const api = new MemoryApi();
+    api.put(services, {
       metadata: { name: 'hook', namespace: 'ns' },
       spec: { type: 'ClusterIP', clusterIP: '10.96.0.7', ports: [{ port: 8443 }] },
     });
     const dialled: string[] = [];
     const dial = tcpDial({ clock: systemClock });
     const calling = clients({
-      client: cluster.client,
+      client: api.client,
       dial: (address, signal) => {
         dialled.push(`${address.host}:${address.port}`);
         return dial({ host: '127.0.0.1', port: server.port }, signal);

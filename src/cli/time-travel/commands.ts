@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import { StatusError } from '../../apimachinery/status.ts';
 import { systemClock } from '../../base/clock.ts';
-import { withClusterClient } from '../../cluster/cluster-client.ts';
+import { withClusterClient } from '../../cluster/kubeconfigs/cluster-client.ts';
 import type { CommandParts } from '../store-commands.ts';
 import { Past } from './past.ts';
 import { diffText, historyText, keptText, tableText } from './views.ts';

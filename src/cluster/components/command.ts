@@ -7,17 +7,17 @@ import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { type FlagDefinition, FlagError, parseFlags } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
-import { thisMachine } from '../machine.ts';
-import { guard, processLog } from '../process-log.ts';
+import { thisMachine } from '../machine/machine.ts';
+import { guard, processLog } from '../processes/process-log.ts';
 import { versions } from '../versions.ts';
-import type { ComponentCommand } from './component-definition.ts';
-import { GivenFlags } from './given-flags.ts';
+import type { ComponentCommand } from './flags/component-definition.ts';
+import { GivenFlags } from './flags/given-flags.ts';
 
 const commands: Readonly<Record<string, () => Promise<ComponentCommand>>> = {
-  'kube-apiserver': async () => (await import('./kube-apiserver.ts')).kubeApiServer,
+  'kube-apiserver': async () => (await import('./kube-apiserver/kube-apiserver.ts')).kubeApiServer,
   'kube-controller-manager': async () => (await import('./kube-controller-manager.ts')).kubeControllerManager,
   'kube-scheduler': async () => (await import('./kube-scheduler.ts')).kubeScheduler,
-  kubelet: async () => (await import('./kubelet.ts')).kubelet,
+  kubelet: async () => (await import('./kubelet/kubelet.ts')).kubelet,
   'kube-proxy': async () => (await import('./kube-proxy.ts')).kubeProxy,
 };
 
@@ -75,6 +75,7 @@ async function runCommand(command: ComponentCommand, words: readonly string[]): 
       const unused = flags.withoutEffect().filter((flag) => !logFlags.has(flag));
       if (unused.length > 0)
         log.warn(`flags that are accepted and have no effect: ${unused.map((flag) => `--${flag}`).join(', ')}`);
+      for (const warning of flags.warnings) log.warn(warning);
       log.info(`${name} starts`, { version: versions.kubernetes });
     },
   };

@@ -11,8 +11,8 @@ import { systemRandom } from '../../base/random.ts';
 import { encodePrivateKey, systemKeys } from '../../pki/keys.ts';
 import { parseFlags } from '../../serving/flags.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../testing/index.ts';
-import { thisMachine } from '../machine.ts';
-import { GivenFlags } from './given-flags.ts';
+import { thisMachine } from '../machine/machine.ts';
+import { GivenFlags } from './flags/given-flags.ts';
 import { kubeControllerManager } from './kube-controller-manager.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coracle-controller-manager-'));

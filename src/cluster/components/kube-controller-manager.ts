@@ -16,17 +16,22 @@ import { CauseLedger } from '../../reconcile/causes.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { QueueStatistics } from '../../reconcile/queue-statistics.ts';
 import { FlagError } from '../../serving/flags.ts';
-import { type ControllerSurroundings, type ControllerTuning, runControllers } from '../controller-manager.ts';
-import { causesAnnotations, causesPage } from './causes-page.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
-import { withMetrics } from './component-metrics.ts';
-import { type Connection, connect, connectionOf } from './connection.ts';
-import { delegatedAccess } from './delegated-access.ts';
-import type { GivenFlags } from './given-flags.ts';
-import { alwaysOk, startHealthServer } from './health-server.ts';
+import { readOptionalPem, readPem } from '../certificates/pem-files.ts';
+import {
+  type ControllerSurroundings,
+  type ControllerTuning,
+  runControllers,
+} from '../control-plane/controller-manager.ts';
+import type { ComponentCommand, ComponentEnvironment } from './flags/component-definition.ts';
+import { type Connection, connect, connectionOf } from './flags/connection.ts';
+import type { GivenFlags } from './flags/given-flags.ts';
+import { whileLeading } from './flags/leader.ts';
 import { secureServer } from './kube-scheduler.ts';
-import { whileLeading } from './leader.ts';
-import { followServingFiles, readOptionalPem, readPem } from './serving-certificate.ts';
+import { causesAnnotations, causesPage } from './secure-port/causes-page.ts';
+import { withMetrics } from './secure-port/component-metrics.ts';
+import { delegatedAccess } from './secure-port/delegated-access.ts';
+import { alwaysOk, startHealthServer } from './secure-port/health-server.ts';
+import { followServingFiles } from './secure-port/serving-certificate.ts';
 
 const name = 'kube-controller-manager';
 
@@ -90,7 +95,7 @@ function optionsFrom(given: GivenFlags): ControllerManagerOptions {
     throw new FlagError(
       `${unknown.map((one) => JSON.stringify(one)).join(', ')} is not in the list of known controllers`,
     );
-  return controllerManagerOptions(given.parsed.values);
+  return controllerManagerOptions(given.parsed.values, given.featureGates());
 }
 
 function surroundingsFrom(

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serviceCIDRs } from '../../api/gen/networking-v1.ts';
-import { FakeCluster } from '../../testing/fake-cluster.ts';
+import { MemoryApi } from '../../testing/memory-api.ts';
+import { MemoryInformers } from '../../testing/memory-informers.ts';
 import { withServiceCidrs } from './kube-proxy.ts';
 
 test('the proxy works with the ranges that Services have, and anew when these change', async () => {
-  const cluster = new FakeCluster();
+  const api = new MemoryApi();
   const cidr = (name: string, ...cidrs: string[]) =>
-    cluster.add(serviceCIDRs, { metadata: { name, uid: name }, spec: { cidrs } });
+    api.put(serviceCIDRs, { metadata: { name, uid: name }, spec: { cidrs } });
   cidr('kubernetes', '10.96.0.0/16');
   const stopping = new AbortController();
   const runs: (readonly string[])[] = [];
   let begun = Promise.withResolvers<void>();
   const running = withServiceCidrs(
-    { informers: cluster.informers, signal: stopping.signal },
+    { informers: new MemoryInformers(api), signal: stopping.signal },
     async (cidrs, inForce) => {
       runs.push(cidrs);
       begun.resolve();

@@ -16,14 +16,14 @@ import { type ProxyOptions, removeTables, runProxy } from '../../proxy/proxy.ts'
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { FlagError } from '../../serving/flags.ts';
 import { CommandError } from '../command-error.ts';
-import { nodeNameOf } from '../machine.ts';
-import { findProgram } from '../requirements.ts';
-import type { ComponentCommand, ComponentEnvironment } from './component-definition.ts';
-import { componentMetrics } from './component-metrics.ts';
-import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './configuration-file.ts';
-import { connect } from './connection.ts';
-import type { GivenFlags } from './given-flags.ts';
-import { alwaysOk, splitHostPort, startHealthServer } from './health-server.ts';
+import { nodeNameOf } from '../machine/machine.ts';
+import { findProgram } from '../machine/requirements.ts';
+import type { ComponentCommand, ComponentEnvironment } from './flags/component-definition.ts';
+import { type ConfigurationObject, decodeConfiguration, readConfigurationFile } from './flags/configuration-file.ts';
+import { connect } from './flags/connection.ts';
+import type { GivenFlags } from './flags/given-flags.ts';
+import { componentMetrics } from './secure-port/component-metrics.ts';
+import { alwaysOk, splitHostPort, startHealthServer } from './secure-port/health-server.ts';
 
 export const kubeProxy: ComponentCommand = { name: 'kube-proxy', flags: proxyFlags, run };
 

@@ -14,7 +14,7 @@ import { type Certificate, parseCertificates } from '../../pki/certificate.ts';
 import { isSignedWith } from '../../pki/detached-signature.ts';
 import { publicKeyBytes } from '../../pki/keys.ts';
 import { CommandError } from '../command-error.ts';
-import { clusterInfo } from './joinable.ts';
+import { clusterInfo } from '../control-plane/joinable.ts';
 import type { JoinToken } from './tokens.ts';
 
 export interface DiscoveryOptions {

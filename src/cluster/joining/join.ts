@@ -16,24 +16,23 @@ import { bootstrapClient, isKubeconfigValid } from '../../kubelet/certificates/b
 import { systemKeys } from '../../pki/keys.ts';
 import { type DirectoryLock, lockDirectory } from '../../storage/lmdb/directory-lock.ts';
 import { CommandError } from '../command-error.ts';
-import { ComponentSupervisor } from '../component-supervisor.ts';
-import { connectionOf, kubeconfigOptions } from '../components/connection.ts';
-import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../data-directory.ts';
-import { nodeAddress } from '../machine.ts';
+import { connectionOf, kubeconfigOptions } from '../components/flags/connection.ts';
+import { nodeSettings, type SharedNodeSettings } from '../control-plane/joinable.ts';
+import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../data/data-directory.ts';
+import { parseEndpoint, type RuntimeKind } from '../data/up-settings.ts';
+import { nodeAddress } from '../machine/machine.ts';
 import { checkContainersAllowed } from '../node/container-rights.ts';
 import { checkNetworkFree } from '../node/network-claim.ts';
 import { joinedKeys, type NodeConfig, nodeConfigFile, readNodeConfig } from '../node/node-config.ts';
 import { nodeReady } from '../node/node-readiness.ts';
 import { NodeSupervisor } from '../node/node-supervisor.ts';
 import { tearDownNode } from '../node/node-teardown.ts';
-import { guard, processLog } from '../process-log.ts';
-import { forgetProcess, recordProcess } from '../processes.ts';
-import { installMissing, runStep } from '../step.ts';
-import type { Ending, StartedCluster, Surroundings } from '../up.ts';
-import { parseEndpoint, type RuntimeKind } from '../up-settings.ts';
+import { ComponentSupervisor } from '../processes/component-supervisor.ts';
+import { guard, processLog } from '../processes/process-log.ts';
+import { forgetProcess, recordProcess } from '../processes/processes.ts';
+import { type Ending, installMissing, runStep, type StartedCluster, type Surroundings } from '../processes/step.ts';
 import { versions } from '../versions.ts';
 import { discover } from './discovery.ts';
-import { nodeSettings, type SharedNodeSettings } from './joinable.ts';
 import { type JoinToken, parseToken } from './tokens.ts';
 
 /** As given on the command line. */

@@ -5,9 +5,9 @@ import { systemRandom } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import { parseCertificates } from '../../pki/certificate.ts';
 import { CommandError } from '../command-error.ts';
-import { connectionOf, kubeconfigOptions } from '../components/connection.ts';
-import { layOut } from '../data-directory.ts';
-import { nodeAddress } from '../machine.ts';
+import { connectionOf, kubeconfigOptions } from '../components/flags/connection.ts';
+import { layOut } from '../data/data-directory.ts';
+import { nodeAddress } from '../machine/machine.ts';
 import { keyHash } from './discovery.ts';
 import { createToken, deleteToken, type ListedToken, listTokens, parseTtl } from './tokens.ts';
 

@@ -9,7 +9,8 @@ import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../apimachinery/addresses.ts';
 import { CommandError } from '../command-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { findProgram, type Machine } from '../machine/requirements.ts';
 import { nodeKernel } from '../node/node-network.ts';
 import {
   acceptForwarded,
@@ -18,7 +19,6 @@ import {
   removeMasquerade,
   withdrawForwarded,
 } from '../node/pod-network.ts';
-import { findProgram, type Machine } from '../requirements.ts';
 
 /** Of the machines' addresses; the first is this machine's own on the bridge. */
 const range = '10.245.0.0/24';

@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '../../base/clock.ts';
 import { CommandError } from '../command-error.ts';
-import { type DataDirectory, layOut } from '../data-directory.ts';
+import { type DataDirectory, layOut } from '../data/data-directory.ts';
+import { type ClusterSettings, readSettings } from '../data/up-settings.ts';
 import { keeperProcess } from '../joining/join.ts';
-import type { ThisMachine } from '../machine.ts';
+import type { ThisMachine } from '../machine/machine.ts';
 import { nodeConfigFile, readNodeConfig } from '../node/node-config.ts';
 import { killNode } from '../node/node-teardown.ts';
-import { runningProcess } from '../processes.ts';
-import { type ClusterSettings, readSettings } from '../up-settings.ts';
+import { runningProcess } from '../processes/processes.ts';
 import { LocalMachines } from './local-machines.ts';
 
 export interface LocalNodesOptions {

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandError } from '../command-error.ts';
-import { findProgram, type Machine } from '../requirements.ts';
+import { findProgram, type Machine } from '../machine/requirements.ts';
 
 /** What a Pod's limits need. */
 const neededControllers = ['cpu', 'memory', 'pids'];

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nameServerUser, provisionerUser } from '../addons.ts';
-import type { ClusterPki } from '../cluster-pki.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import type { PemPair } from '../kubelet-certificates.ts';
-import type { RuntimeKind } from '../up-settings.ts';
+import type { ClusterPki } from '../certificates/cluster-pki.ts';
+import type { PemPair } from '../certificates/kubelet-certificates.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import type { RuntimeKind } from '../data/up-settings.ts';
 
 export interface NodeConfig {
   /** Of the program: a node of another one is started anew. */

@@ -6,9 +6,9 @@ import { nftKernel } from '../../proxy/nft-kernel.ts';
 import { type Kernel, runProxy } from '../../proxy/proxy.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { CommandError } from '../command-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import { nameServers } from '../machine.ts';
-import { findProgram, type Machine } from '../requirements.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import { nameServers } from '../machine/machine.ts';
+import { findProgram, type Machine } from '../machine/requirements.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { routeKernel, runNodeRoutes } from './node-routes.ts';
 import {

@@ -1,7 +1,7 @@
 /** What is wrong with a node's parts: a file that the node's process keeps and `coracle status` reads. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
 
 const fileOf = (directory: DataDirectory) => join(directory.run, 'node-problems.json');
 

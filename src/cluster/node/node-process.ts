@@ -16,10 +16,10 @@ import { RequestStatistics } from '../../client/request-statistics.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { nameServerUser } from '../addons.ts';
-import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificate-renewal.ts';
-import { ComponentSupervisor } from '../component-supervisor.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import type { ThisMachine } from '../machine.ts';
+import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificates/certificate-renewal.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import type { ThisMachine } from '../machine/machine.ts';
+import { ComponentSupervisor } from '../processes/component-supervisor.ts';
 import { claimNetwork } from './network-claim.ts';
 import { type NodeConfig, readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
@@ -135,7 +135,7 @@ class NodeUsers {
   async followRenewals(options: RenewalOptions): Promise<void> {
     const { directory, config, random } = this.#options;
     if (config.joined) {
-      const { clientRotation } = await import('../kubelet-certificates.ts');
+      const { clientRotation } = await import('../certificates/kubelet-certificates.ts');
       return clientRotation({
         ...options,
         client: createClient(this.#transport('kubelet')),

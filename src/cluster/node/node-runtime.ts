@@ -10,9 +10,9 @@ import { pauseImageArchive, pauseImageReference } from '../../kubelet/images/pau
 import { connectRuntime } from '../../kubelet/runtime/cri/cri-runtime.ts';
 import type { ContainerRuntime } from '../../kubelet/runtime/runtime.ts';
 import { CommandError } from '../command-error.ts';
-import type { ComponentSupervisor } from '../component-supervisor.ts';
-import { importImages } from '../images.ts';
-import { isRunning, type ProcessIdentity, processGone } from '../processes.ts';
+import type { ComponentSupervisor } from '../processes/component-supervisor.ts';
+import { isRunning, type ProcessIdentity, processGone } from '../processes/processes.ts';
+import { importImages } from './images.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
 

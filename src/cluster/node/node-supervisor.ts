@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { CommandError } from '../command-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import type { ThisMachine } from '../machine.ts';
-import { rotate } from '../process-log.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import type { ThisMachine } from '../machine/machine.ts';
+import { rotate } from '../processes/process-log.ts';
 import {
   forgetProcess,
   isRunning,
@@ -18,7 +18,7 @@ import {
   runningProcess,
   startDetached,
   stopProcess,
-} from '../processes.ts';
+} from '../processes/processes.ts';
 import { type NodeConfig, writeNodeConfig } from './node-config.ts';
 
 export interface NodeSupervisorOptions {

@@ -8,9 +8,10 @@ import { basename, dirname, join } from 'node:path';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { pauseImageReference } from '../../kubelet/images/pause-image.ts';
 import { CommandError } from '../command-error.ts';
-import type { DataDirectory } from '../data-directory.ts';
-import type { ThisMachine } from '../machine.ts';
-import { rotate } from '../process-log.ts';
+import type { DataDirectory } from '../data/data-directory.ts';
+import type { ThisMachine } from '../machine/machine.ts';
+import { cniPluginFolder, findProgram } from '../machine/requirements.ts';
+import { rotate } from '../processes/process-log.ts';
 import {
   forgetProcess,
   isRunning,
@@ -18,8 +19,7 @@ import {
   runningProcess,
   startDetached,
   stopProcess,
-} from '../processes.ts';
-import { cniPluginFolder, findProgram } from '../requirements.ts';
+} from '../processes/processes.ts';
 
 export interface PrivateContainerd {
   readonly socket: string;

@@ -137,16 +137,21 @@ test('from a node that does not answer it is detached after six minutes', async 
   }
 });
 
-test('from a node that is out of service it is detached at once', async () => {
-  await using cluster = await start();
-  await addPod(cluster, 'p', 'a');
-  await mount(cluster, 'a');
-  cluster.api.alter(nodes, 'a', (live) => {
-    live.spec.taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute', value: 'nodeshutdown' }];
-  });
-  await cluster.client.delete(pods, { namespace: 'd', name: 'p' }, { gracePeriodSeconds: 0 });
-  await cluster.settle();
-  assert.deepEqual(onNodes(cluster), []);
+test('from a node that is out of service it is detached at once, unless that is to mean nothing', async () => {
+  for (const [options, expected] of [
+    [{}, []],
+    [{ ignoresOutOfService: true }, ['a']],
+  ] as const) {
+    await using cluster = await start(options);
+    await addPod(cluster, 'p', 'a');
+    await mount(cluster, 'a');
+    cluster.api.alter(nodes, 'a', (live) => {
+      live.spec.taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute', value: 'nodeshutdown' }];
+    });
+    await cluster.client.delete(pods, { namespace: 'd', name: 'p' }, { gracePeriodSeconds: 0 });
+    await cluster.settle();
+    assert.deepEqual(onNodes(cluster), expected);
+  }
 });
 
 test('a volume of a driver that attaches nothing is not attached', async () => {

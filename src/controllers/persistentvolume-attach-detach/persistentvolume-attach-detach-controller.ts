@@ -30,6 +30,8 @@ export interface AttachDetachOptions {
   readonly syncDisabled?: boolean | undefined;
   /** `--disable-force-detach-on-timeout` */
   readonly neverByForce?: boolean | undefined;
+  /** The taint `out-of-service` means nothing (gate `NodeOutOfServiceVolumeDetach` off); default false. */
+  readonly ignoresOutOfService?: boolean | undefined;
 }
 
 const managedAnnotation = 'volumes.kubernetes.io/controller-managed-attach-detach';
@@ -105,6 +107,7 @@ class AttachLoop {
 
   async #reconcile(nodeName: string): Promise<ReconcileResult> {
     const { clock } = this.#context;
+    const { neverByForce = false, ignoresOutOfService = false } = this.#options;
     const node = this.#nodes.get(nodeName);
     const managed = !node || node.metadata.annotations?.[managedAnnotation] === 'true';
     if (!managed) return {};
@@ -118,7 +121,7 @@ class AttachLoop {
         wanted: node ? wanted : [],
         attachments,
         unwantedSinceMs: this.#unwantedSinceMs,
-        settings: { longestWaitMs, neverByForce: this.#options.neverByForce ?? false },
+        settings: { longestWaitMs, neverByForce, ignoresOutOfService },
         elsewhere: ({ metadata }) =>
           this.#attachments.byIndex(byVolume, metadata.name ?? '').map(({ spec }) => spec.nodeName),
       },

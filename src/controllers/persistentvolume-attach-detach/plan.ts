@@ -42,6 +42,8 @@ export interface DetachSettings {
   readonly longestWaitMs: number;
   /** `--disable-force-detach-on-timeout` */
   readonly neverByForce: boolean;
+  /** A node that is out of service is as any other that does not answer. */
+  readonly ignoresOutOfService: boolean;
 }
 
 export type VolumeStep =
@@ -76,8 +78,8 @@ function planDetach(
 ): VolumeStep {
   const mounted = attached.uniqueName !== undefined && (node?.status?.volumesInUse ?? []).includes(attached.uniqueName);
   if (!mounted) return { do: 'detach', attached, byForce: false };
-  if (node?.spec.taints?.some(({ key }) => key === wellKnownTaints.outOfService))
-    return { do: 'detach', attached, byForce: true };
+  const isOutOfService = node?.spec.taints?.some(({ key }) => key === wellKnownTaints.outOfService);
+  if (isOutOfService && !settings.ignoresOutOfService) return { do: 'detach', attached, byForce: true };
   const healthy = isConditionTrue(node?.status?.conditions, 'Ready');
   if (healthy || settings.neverByForce) return { do: 'wait', attached, untilMs: undefined };
   const untilMs = (unwantedSinceMs.get(attached.attachment.metadata.name ?? '') ?? nowMs) + settings.longestWaitMs;

@@ -68,6 +68,19 @@ test('on a Node that is out of service and not ready, terminating Pods that do n
   assert.ok(cluster.api.find(nodes, 'n')?.spec.taints?.length, 'the taint stays');
 });
 
+test('where the taint of a Node that is out of service means nothing, its Pods stay', async () => {
+  await using cluster = new MemoryCluster();
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
+  await cluster.client.create(nodes, { metadata: { name: 'n' }, spec: { taints } });
+  await addPod(cluster, 'terminating', { nodeName: 'n' });
+  await cluster.client.delete(pods, { namespace: 'd', name: 'terminating' });
+  await addPod(cluster, 'unbound', {});
+  await cluster.client.delete(pods, { namespace: 'd', name: 'unbound' });
+  cluster.run((context) => runPodGarbageCollectorController(context, { ignoresOutOfService: true }));
+  await cluster.settle();
+  assert.deepEqual(names(cluster), ['terminating'], 'the collector was there: the other one is gone');
+});
+
 test('a Pod deleted before it was bound goes', async () => {
   await using cluster = new MemoryCluster();
   await addPod(cluster, 'unbound', {});

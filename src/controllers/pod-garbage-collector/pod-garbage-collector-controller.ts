@@ -19,6 +19,8 @@ const reporter = 'pod-garbage-collector-controller';
 export interface PodGarbageCollectorOptions {
   /** Finished Pods that may exist before the oldest are deleted; 0 or less: no limit. Default 12500. */
   readonly terminatedThreshold?: number | undefined;
+  /** The taint `out-of-service` means nothing (gate `NodeOutOfServiceVolumeDetach` off); default false. */
+  readonly ignoresOutOfService?: boolean | undefined;
 }
 
 export async function runPodGarbageCollectorController(
@@ -34,7 +36,7 @@ export async function runPodGarbageCollectorController(
     await Promise.all([pods.whenSynced(signal), nodes.whenSynced(signal)]);
     while (!signal.aborted) {
       await collector
-        .collect(options.terminatedThreshold ?? 12_500)
+        .collect(options)
         .catch((error) => log.error('pod garbage collection failed', { error: messageOf(error) }));
       await sleep(clock, periodMs, signal);
     }
@@ -58,11 +60,12 @@ class PodCollector {
     this.#nodes = nodes;
   }
 
-  async collect(terminatedThreshold: number): Promise<void> {
+  async collect({ terminatedThreshold = 12_500, ignoresOutOfService }: PodGarbageCollectorOptions): Promise<void> {
     const all = this.#pods.list();
     const podsOn = (name: string) => podsOnNode(this.#pods, name);
     for (const pod of planTerminated(all, terminatedThreshold)) await this.#remove(pod);
-    for (const pod of planOutOfService(this.#nodes.list(), podsOn)) await this.#remove(pod);
+    const outOfService = ignoresOutOfService ? [] : planOutOfService(this.#nodes.list(), podsOn);
+    for (const pod of outOfService) await this.#remove(pod);
     for (const name of await this.#goneNodes(all))
       for (const pod of podsOn(name)) await this.#remove(pod, this.#orphaned());
     for (const pod of planUnscheduled(all)) await this.#remove(pod);

@@ -8,7 +8,7 @@ import type { MachineFacts } from '../host/host.ts';
 import { testPod } from '../kubelet.fixture.ts';
 import { cgroupFiles, cpuWeight, unitProperties } from './cgroup-limits.ts';
 import { cgroupPath, podGroup, podsGroup } from './cgroup-names.ts';
-import { nodeCgroupLimits } from './node-cgroups.ts';
+import { keptMemory, type NodeCgroupInput, nodeCgroupLimits } from './node-cgroups.ts';
 import { reservedGroups } from './reserved-groups.ts';
 
 const mebi = 1024 ** 2;
@@ -123,6 +123,42 @@ describe('the groups above Pods', () => {
     assert.deepEqual(of('system-reserved-compressible'), [
       { title: 'System Reserved', path: '/system.slice', limits: { cpuShares: 1024 } },
     ]);
+    const featureGates = { MemoryQoS: true };
+    assert.deepEqual(
+      reservedGroups({ ...settings, featureGates, enforceNodeAllocatable: ['system-reserved'] })[0]?.limits,
+      { cpuShares: 1024, memoryLimitBytes: gibi, memoryMinBytes: gibi },
+    );
+  });
+
+  it('keep memory for their Pods where memory has qualities of service and the policy keeps any', () => {
+    const unified = { ...facts, cgroupVersion: 'v2' as const };
+    const requested = { requests: { memory: '1Gi', cpu: '1' } };
+    const pods = [
+      pod({ ...requested, limits: requested.requests }),
+      pod(requested),
+      pod({ requests: { memory: '512Mi' } }),
+      pod({}),
+    ];
+    const keeping = {
+      ...defaultConfiguration,
+      featureGates: { MemoryQoS: true },
+      memoryReservationPolicy: 'TieredReservation' as const,
+    };
+    const kept = (input: Partial<NodeCgroupInput>) => {
+      const all = nodeCgroupLimits({ facts: unified, configuration: keeping, pods, ...input });
+      return [all.pods.memoryMinBytes, all.burstable.memoryLowBytes, all.bestEffort.memoryLowBytes];
+    };
+    assert.deepEqual(kept({}), [2560 * mebi, 1536 * mebi, undefined]);
+    assert.deepEqual(keptMemory({ facts: unified, configuration: keeping, pods }), {
+      guaranteed: gibi,
+      burstable: 1536 * mebi,
+    });
+    assert.deepEqual(kept({ pods: [] }), [0, 0, undefined]);
+    const none = { ...keeping, memoryReservationPolicy: 'None' as const };
+    assert.deepEqual(kept({ configuration: none }), [0, 0, undefined], 'what an earlier policy kept is given back');
+    const nothing = [undefined, undefined, undefined];
+    assert.deepEqual(kept({ configuration: defaultConfiguration }), nothing);
+    assert.deepEqual(kept({ facts: { ...facts, cgroupVersion: 'v1' as const } }), nothing);
   });
 });
 

@@ -21,16 +21,22 @@ export function reservedGroups(configuration: KubeletConfiguration): readonly Re
   return all.flatMap(({ key, title, path, reserved }) => {
     const isWhole = enforceNodeAllocatable.includes(key);
     if (!isWhole && !enforceNodeAllocatable.includes(`${key}-compressible`)) return [];
-    return [{ title, path, limits: limitsOf(reserved, isWhole) }];
+    return [
+      { title, path, limits: limitsOf(reserved, { isWhole, keeps: configuration.featureGates.MemoryQoS === true }) },
+    ];
   });
 }
 
 /** Processors can be shared out anew at any time; of the rest what is taken is gone, so it is limited only when asked for. */
-function limitsOf(reserved: Readonly<Record<string, string>>, isWhole: boolean): CgroupLimits {
+function limitsOf(
+  reserved: Readonly<Record<string, string>>,
+  { isWhole, keeps }: { readonly isWhole: boolean; readonly keeps: boolean },
+): CgroupLimits {
   const { cpu, memory, pid } = amountsOf(reserved);
   return {
     ...(cpu === undefined ? {} : { cpuShares: cpuShares(cpu) }),
     ...(isWhole && memory !== undefined ? { memoryLimitBytes: memory } : {}),
+    ...(isWhole && keeps && memory !== undefined ? { memoryMinBytes: memory } : {}),
     ...(isWhole && pid !== undefined ? { pidsMax: pid } : {}),
   };
 }

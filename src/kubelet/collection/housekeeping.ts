@@ -37,6 +37,8 @@ export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #images: ImageCollection;
   readonly #startedMs: number;
+  /** Of running containers: none is asked for twice. */
+  #logPaths = new Map<string, string>();
   readonly #removedImages: Record<RemovalReason, number> = { age: 0, space: 0 };
 
   constructor(options: HousekeepingOptions) {
@@ -186,16 +188,26 @@ export class Housekeeping {
     const { clock, configuration, host, log, runtime, signal } = this.#options;
     const { containerLogMaxFiles: maxFiles, containerLogMaxSizeBytes: maxBytes } = configuration;
     if (maxBytes < 0) return;
-    for (const container of await runtime.listContainers({ state: 'running' }, { signal })) {
+    const running = await runtime.listContainers({ state: 'running' }, { signal });
+    const known = this.#logPaths;
+    this.#logPaths = new Map();
+    for (const container of running) {
       if (container.labels[runtimeLabels.podUid] === undefined) continue;
-      const status = await runtime.containerStatus(container.id, { signal }).catch(() => undefined);
-      if (!status?.logPath) continue;
+      const path = known.get(container.id) ?? (await this.#logPathOf(container.id));
+      if (!path) continue;
+      this.#logPaths.set(container.id, path);
       const reopen = () => runtime.reopenContainerLog(container.id, { signal });
-      await host.logs.rotate?.(status.logPath, { maxFiles, maxBytes, nowMs: clock.now(), reopen }).catch((error) => {
+      await host.logs.rotate?.(path, { maxFiles, maxBytes, nowMs: clock.now(), reopen }).catch((error) => {
         if (!signal.aborted)
           log.warn('failed to rotate log for container', { container: container.name, error: messageOf(error) });
       });
     }
+  }
+
+  async #logPathOf(containerId: string): Promise<string | undefined> {
+    const { runtime, signal } = this.#options;
+    const status = await runtime.containerStatus(containerId, { signal }).catch(() => undefined);
+    return status?.logPath || undefined;
   }
 
   #everyContainerPeriod(): Promise<void> {

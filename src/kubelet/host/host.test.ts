@@ -12,7 +12,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { type networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
@@ -20,6 +20,7 @@ import { needs } from '../../testing/needs.ts';
 import { printLog } from '../logs/container-log.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { LinuxLogs } from './linux-logs.ts';
+import { machineAddresses } from './linux-machine.ts';
 import { LinuxVolumes } from './linux-volumes.ts';
 
 let directory: string;
@@ -29,6 +30,34 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const file = (path: string, content: string, mode = 0o644) => ({ path, content: Buffer.from(content), mode });
+
+describe('the address of a machine', () => {
+  const routes = 'Iface\tDestination\tGateway\neth1\t00000000\t0100000A\neth0\t0000A8C0\t00000000\n';
+  const lo = [{ address: '127.0.0.1', family: 'IPv4', internal: true }];
+  const link = { address: 'fe80::1', family: 'IPv6', internal: false };
+  const of = (...addresses: [address: string, family: 'IPv4' | 'IPv6'][]) => [
+    link,
+    ...addresses.map(([address, family]) => ({ address, family, internal: false })),
+  ];
+  const asked = (interfaces: Readonly<Record<string, readonly object[]>>) =>
+    machineAddresses(routes, interfaces as unknown as ReturnType<typeof networkInterfaces>);
+
+  it('is the IPv4 address of the interface with the default route', () => {
+    const interfaces = {
+      lo,
+      eth0: of(['192.168.0.2', 'IPv4']),
+      eth1: of(['2001:db8::3', 'IPv6'], ['10.0.0.3', 'IPv4']),
+    };
+    assert.deepEqual(asked(interfaces), ['10.0.0.3']);
+  });
+
+  it('is another IPv4 address where that interface has none, and an IPv6 address where there is no IPv4', () => {
+    const eth1 = of(['2001:db8::3', 'IPv6']);
+    assert.deepEqual(asked({ lo, eth1, eth0: of(['192.168.0.2', 'IPv4']) }), ['192.168.0.2']);
+    assert.deepEqual(asked({ lo, eth1 }), ['2001:db8::3']);
+    assert.deepEqual(asked({ lo, eth1: [link] }), []);
+  });
+});
 
 describe('the atomic writer', () => {
   const write = (files: ReturnType<typeof file>[], fsGroup?: number) =>

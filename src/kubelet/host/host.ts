@@ -95,8 +95,8 @@ export interface PodCgroups {
   parentOf(pod: Pod): string;
   /** Makes the Pod's cgroup with its limits, or updates them. */
   ensure(pod: Pod, limits: CgroupLimits): Promise<void>;
-  /** Makes the groups above Pods, or updates them. */
-  ensureNode(limits: () => NodeCgroupLimits): Promise<void>;
+  /** Makes the groups above Pods, or updates them; false where they are not the kubelet's. */
+  ensureNode(limits: () => NodeCgroupLimits): Promise<boolean>;
   /** Of a group that others made. */
   limitExisting(path: string, limits: CgroupLimits): Promise<void>;
   remove(podUid: string, qos: PodQOSClass): Promise<void>;

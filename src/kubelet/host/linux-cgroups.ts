@@ -73,12 +73,13 @@ export class LinuxCgroups implements PodCgroups {
     return perQos ? this.#pathOf(podGroup(pod.metadata.uid ?? '', qosClass(pod))) : root;
   }
 
-  async ensureNode(limits: () => NodeCgroupLimits): Promise<void> {
-    if (!this.#isOurs) return;
+  async ensureNode(limits: () => NodeCgroupLimits): Promise<boolean> {
+    if (!this.#isOurs) return false;
     const { pods, burstable, bestEffort } = limits();
     await this.#apply(podsGroup, pods);
     await this.#apply(burstableGroup, burstable);
     await this.#apply(bestEffortGroup, bestEffort);
+    return this.#isOurs;
   }
 
   async ensure(pod: Pod, limits: CgroupLimits): Promise<void> {

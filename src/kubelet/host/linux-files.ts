@@ -55,9 +55,11 @@ export class LinuxFiles implements PodFiles {
   async prepare(pod: Pod): Promise<void> {
     const uid = pod.metadata.uid ?? '';
     if (this.#prepared.has(uid)) return;
-    for (const part of ['volumes', 'plugins', 'containers'])
-      await mkdir(join(this.podDirectory(uid), part), { recursive: true, mode: 0o750 });
-    await mkdir(this.logDirectory(pod), { recursive: true, mode: 0o755 });
+    const folders = ['volumes', 'plugins', 'containers'].map((part) => join(this.podDirectory(uid), part));
+    await Promise.all([
+      ...folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o750 })),
+      mkdir(this.logDirectory(pod), { recursive: true, mode: 0o755 }),
+    ]);
     this.#prepared.add(uid);
   }
 

@@ -3,6 +3,7 @@ import { readFileSync, watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { keptFor } from '../../base/kept-for.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
@@ -31,6 +32,9 @@ export interface LinuxHostOptions {
   readonly imageDirectory?: string | undefined;
 }
 
+/** Looking for them takes long where there are as many interfaces as Pods, and every Pod asks. */
+const addressesMs = 5000;
+
 export function linuxHost({ clock, random, log, configuration, imageDirectory }: LinuxHostOptions): NodeHost {
   const { rootDirectory, podLogsDirectory, containerLogsDirectory } = configuration;
   const files = new LinuxFiles({ rootDirectory, podLogsDirectory, containerLogsDirectory, random });
@@ -38,7 +42,7 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
     facts: () => machineFacts(rootDirectory),
     usage: () => machineUsage(rootDirectory, imageDirectory),
     pressure: () => readPressure((resource) => `/proc/pressure/${resource}`),
-    addresses: () => machineAddresses(routes()),
+    addresses: keptFor(clock, addressesMs, () => machineAddresses(routes())),
     watchDirectory: (path, onChange, signal) => watchDirectory(path, onChange, { signal, log }),
     readDirectory,
     volumes: new LinuxVolumes(rootDirectory, clock),

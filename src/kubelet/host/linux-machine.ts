@@ -108,15 +108,16 @@ async function hugepages(): Promise<Record<string, number>> {
   return sizes;
 }
 
-/** One address per family: that of the interface with the default route, else the first that leaves the machine. */
-export function machineAddresses(routes: string): readonly string[] {
+/**
+ * Where `--node-ip` is not given: the IPv4 address of the interface with the default route, else the first one that leaves the machine;
+ * an IPv6 address only where there is no other. `routes` is the text of `/proc/net/route`.
+ */
+export function machineAddresses(routes: string, interfaces = networkInterfaces()): readonly string[] {
   const defaultInterface = routes
     .split('\n')
     .map((line) => line.split('\t'))
     .find((fields) => fields[1] === '00000000')?.[0];
-  const all = Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
-    list.map((address) => ({ name, ...address })),
-  );
+  const all = Object.entries(interfaces).flatMap(([name, list = []]) => list.map((address) => ({ name, ...address })));
   const candidates = all.filter(
     ({ internal, address }) => !internal && !address.startsWith('fe80:') && !address.startsWith('169.254.'),
   );

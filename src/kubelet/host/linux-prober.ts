@@ -1,6 +1,6 @@
 /** Probes over the network, in upstream's words. Certificates are not verified and redirects to another host not followed. */
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,6 +15,11 @@ const maxRedirects = 10;
 
 export class LinuxProber implements NetworkProber {
   readonly #clock: Clock;
+  /** Each probe has a connection of its own: that it can be made is part of what is asked. */
+  readonly #agents = {
+    http: new HttpAgent({ keepAlive: false }),
+    https: new HttpsAgent({ keepAlive: false, maxCachedSessions: 0 }),
+  };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -26,7 +31,7 @@ export class LinuxProber implements NetworkProber {
     const limit = this.#limit(timeoutMs, signal);
     try {
       for (let hops = 0; ; hops++) {
-        const { status, body, location } = await get(url, target, limit.signal);
+        const { status, body, location } = await get(url, target, { agents: this.#agents, signal: limit.signal });
         if (status >= 200 && status < 300) return { result: 'success', output: body };
         if (status < 300 || status >= 400)
           return { result: 'failure', output: `HTTP probe failed with statuscode: ${status}` };
@@ -94,12 +99,19 @@ export class LinuxProber implements NetworkProber {
   }
 
   #limit(timeoutMs: number, signal: AbortSignal) {
-    const timeout = new AbortController();
-    const timer = this.#clock.after(timeoutMs, () => timeout.abort());
+    // Not `AbortSignal.any`, which keeps book of all that derive from a signal that lives as long as the container.
+    const either = new AbortController();
+    const stop = () => either.abort(signal.reason);
+    const timer = this.#clock.after(timeoutMs, () => either.abort());
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
     return {
-      signal: AbortSignal.any([timeout.signal, signal]),
-      timedOut: () => timeout.signal.aborted && !signal.aborted,
-      end: () => timer.cancel(),
+      signal: either.signal,
+      timedOut: () => either.signal.aborted && !signal.aborted,
+      end: () => {
+        timer.cancel();
+        signal.removeEventListener('abort', stop);
+      },
     };
   }
 }
@@ -124,12 +136,17 @@ interface Answer {
   readonly location: string | undefined;
 }
 
-function get(url: URL, target: HttpTarget, signal: AbortSignal): Promise<Answer> {
+interface GetOptions {
+  readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  readonly signal: AbortSignal;
+}
+
+function get(url: URL, target: HttpTarget, { agents, signal }: GetOptions): Promise<Answer> {
   const headers: Record<string, string> = {};
   for (const { name, value } of target.headers) headers[name] = value;
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const [request, agent] = url.protocol === 'https:' ? [httpsRequest, agents.https] : [httpRequest, agents.http];
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers, signal, agent: false, rejectUnauthorized: false }, (response) => {
+    const outgoing = request(url, { headers, signal, agent, rejectUnauthorized: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       const done = () => {

@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { LocalPayload } from '../volumes/payload.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import type { PodVolumes, SubPathUse } from './host.ts';
-import { isMountPoint, mountProgram, mountsBelow, unmount } from './mounts.ts';
+import { beginsFileSystem, mountProgram, mountsBelow, unmount } from './mounts.ts';
 import { ownByGroup } from './ownership.ts';
 import { bindSubPath } from './sub-path.ts';
 
@@ -79,7 +79,7 @@ export class LinuxVolumes implements PodVolumes {
   async #emptyDir(pod: Pod, payload: EmptyDirPayload): Promise<string> {
     const path = this.#path(pod, 'empty-dir', payload.name);
     const isNew = (await mkdir(path, { recursive: true, mode: 0o777 })) !== undefined;
-    if (payload.medium !== 'disk' && !(await isMountPoint(path))) {
+    if (payload.medium !== 'disk' && !(await beginsFileSystem(path))) {
       if (payload.medium === 'memory') await mountMemory(path, payload);
       else await mountProgram('-t', 'hugetlbfs', '-o', `pagesize=${payload.pageBytes}`, 'nodev', path);
     } else if (!isNew) return path;
@@ -92,7 +92,7 @@ export class LinuxVolumes implements PodVolumes {
     const path = this.#path(pod, payload.plugin, payload.name);
     await mkdir(path, { recursive: true, mode: 0o755 });
     const inMemory = payload.plugin !== 'configmap';
-    if (inMemory && !(await isMountPoint(path))) await mountMemory(path, {});
+    if (inMemory && !(await beginsFileSystem(path))) await mountMemory(path, {});
     await writeAtomically(path, payload.files, { fsGroup: payload.fsGroup, nowMs: this.#clock.now() });
     await chmod(path, 0o777 | 0o1000);
     if (payload.fsGroup !== undefined) {

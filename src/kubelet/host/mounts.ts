@@ -1,6 +1,7 @@
 /** The machine's table of mounts, and the programs that change it. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -15,6 +16,12 @@ export async function unmount(path: string): Promise<void> {
 
 export async function isMountPoint(path: string): Promise<boolean> {
   return (await mountsBelow(path)).includes(path);
+}
+
+/** Whether a file system begins here; what is bound from elsewhere on the same one is not told apart. */
+export async function beginsFileSystem(path: string): Promise<boolean> {
+  const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
+  return own.dev !== above.dev;
 }
 
 /** The folder itself, where it is one, and what is mounted below it; deepest first. */

@@ -50,6 +50,8 @@ export interface ImageRequest {
   readonly sandbox: SandboxConfig;
   readonly secrets: readonly Secret[];
   readonly signal: AbortSignal;
+  /** As `lookUp` has found it. */
+  readonly found?: Image | undefined;
   event(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
@@ -82,7 +84,7 @@ export class ImagePuller {
   }
 
   async ensure(request: ImageRequest): Promise<PresentImage> {
-    const { container, event } = request;
+    const { container, event, found } = request;
     const requested = container.image ?? '';
     if (!validReference.test(requested) || /[A-Z]/.test(requested.replace(/[:@][^/]*$/, '').replace(/^[^/]*\//, ''))) {
       const message = `Failed to apply default image tag ${quote(requested)}: couldn't parse image name ${quote(requested)}: invalid reference format`;
@@ -90,14 +92,14 @@ export class ImagePuller {
       throw new ImageError('InvalidImageName', message);
     }
     const image = withDefaultTag(requested);
-    const policy = container.imagePullPolicy ?? (image.endsWith(':latest') ? 'Always' : 'IfNotPresent');
+    const policy = policyOf(container, image);
     // Looked up once, and no earlier than they are needed.
     let looking: Promise<readonly SourcedCredentials[]> | undefined;
     const credentials = () => {
       looking ??= this.#credentials(image, request);
       return looking;
     };
-    const present = policy === 'Always' ? undefined : await this.#inspect(image, request);
+    const present = policy === 'Always' ? undefined : (found ?? (await this.#inspect(image, request)));
     const { pulled } = this.#options;
     if (present && !(await pulled?.mustPull(requested, present.id, credentials))) {
       const forWhom = pulled ? ' and can be accessed by the pod' : '';
@@ -111,6 +113,13 @@ export class ImagePuller {
       throw new ImageError('ErrImageNeverPull', message);
     }
     return this.#recordedPull(image, requested, { ...request, credentials: await credentials() });
+  }
+
+  /** An image that `ensure` will look for, before its time; undefined where it will not, or where that tells nothing. */
+  async lookUp(container: Container, signal: AbortSignal): Promise<Image | undefined> {
+    const image = withDefaultTag(container.image ?? '');
+    if (policyOf(container, image) === 'Always') return undefined;
+    return this.#options.runtime.imageStatus({ image }, { signal }).catch(() => undefined);
   }
 
   forget(podUid: string): void {
@@ -225,6 +234,10 @@ export class ImagePuller {
     this.#running--;
     this.#waiting.shift()?.();
   }
+}
+
+function policyOf({ imagePullPolicy }: Container, image: string): string {
+  return imagePullPolicy ?? (image.endsWith(':latest') ? 'Always' : 'IfNotPresent');
 }
 
 /** Runtimes begin their message with the kind of failure, where there is a name for it. */

@@ -13,7 +13,7 @@ import { etcHosts, etcHostsOfHost } from '../containers/dns.ts';
 import { containerEnvironment } from '../containers/environment.ts';
 import { ImageError, type PresentImage } from '../images/image-puller.ts';
 import { podText } from '../probes/prober.ts';
-import type { EnvironmentVariable, ImageSpec, Mount, SandboxConfig } from '../runtime/runtime.ts';
+import type { EnvironmentVariable, Image, ImageSpec, Mount, SandboxConfig } from '../runtime/runtime.ts';
 import { containerHash } from './container-hash.ts';
 import { runHook } from './container-stopper.ts';
 import type { ContainerStart } from './pod-plan.ts';
@@ -48,6 +48,8 @@ export interface StartContext {
   readonly podIps: readonly string[];
   readonly volumePaths: ReadonlyMap<string, string>;
   readonly pullSecrets: readonly Secret[];
+  /** Where it was seen on the node just now. */
+  readonly image: Image | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -61,14 +63,16 @@ export async function startContainer(
   checkBackoff(services, spec, context);
   const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     services.event(pod, type, reason, message, spec.name);
-  const image = await ensureImage(services, spec, context);
+  const image = await ensureImage(services, spec, context, context.image);
   const images = await ensureImageVolumes(services, spec, context);
   const restartCount = nextRestartCount(spec, context);
   const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
     const devices = await services.devices?.prepare(pod, spec);
-    const declared = await environmentOf(services, spec, context);
+    const [declared] = await Promise.all([
+      environmentOf(services, spec, context),
+      services.host.files.prepareContainer(pod, spec, restartCount),
+    ]);
     const mounts = await mountsOf(services, spec, declared, { ...context, images });
-    await services.host.files.prepareContainer(pod, spec, restartCount);
     const { configuration } = services;
     return containerConfig(pod, spec, {
       kind,
@@ -94,8 +98,7 @@ export async function startContainer(
   event('Normal', 'Created', 'Container created');
   await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
   event('Normal', 'Started', 'Container started');
-  await services.host.files.linkLog(pod, spec, id, restartCount);
-  await postStart(services, spec, id, context);
+  await Promise.all([services.host.files.linkLog(pod, spec, id, restartCount), postStart(services, spec, id, context)]);
   return id;
 }
 
@@ -123,12 +126,17 @@ function checkBackoff(services: PodServices, spec: Container, { pod, observed }:
   throw new StartError('CrashLoopBackOff', message, { retryAfterMs: remainingMs });
 }
 
-async function ensureImage(services: PodServices, spec: Container, context: StartContext): Promise<PresentImage> {
+async function ensureImage(
+  services: PodServices,
+  spec: Container,
+  context: StartContext,
+  found?: Image,
+): Promise<PresentImage> {
   const { pod, sandbox, pullSecrets, signal } = context;
   const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     services.event(pod, type, reason, message, spec.name);
   try {
-    return await services.images.ensure({ pod, container: spec, sandbox, secrets: pullSecrets, signal, event });
+    return await services.images.ensure({ pod, container: spec, sandbox, secrets: pullSecrets, found, signal, event });
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     event('Warning', 'Failed', `Error: ${error.reason}`);
@@ -229,20 +237,18 @@ async function mountsOf(
       volumes.subPath(pod, path, { volume, volumePath, container: spec.name, index }),
   });
   const isMounted = (path: string) => mounts.some(({ containerPath }) => containerPath === path);
-  if (!isMounted('/etc/hosts')) {
+  const hosts = async () => {
+    if (isMounted('/etc/hosts')) return undefined;
     const { clusterDomain } = services.configuration;
     const content = pod.spec.hostNetwork
       ? etcHostsOfHost(pod, await files.hostEtcHosts())
       : etcHosts(pod, podIps, clusterDomain);
-    const hosts = await files.hosts(pod, content);
-    if (hosts) mounts.push(hosts);
-  }
+    return files.hosts(pod, content);
+  };
   const terminationPath = spec.terminationMessagePath ?? '/dev/termination-log';
-  if (terminationPath !== '' && !isMounted(terminationPath)) {
-    const log = await files.terminationLog(pod, spec);
-    if (log) mounts.push(log);
-  }
-  return mounts;
+  const hasLog = terminationPath !== '' && !isMounted(terminationPath);
+  const own = await Promise.all([hosts(), hasLog ? files.terminationLog(pod, spec) : undefined]);
+  return [...mounts, ...own.filter((mount) => mount !== undefined)];
 }
 
 function targetOf(spec: Container, { pod, observed }: StartContext): string | undefined {

@@ -31,6 +31,7 @@ export class LifecycleWatch {
   #hasEvents = false;
   #nap = new AbortController();
   #previous = new Map<string, string>();
+  #hasLooked = false;
   /** The last complete look failed since then; 0 when it did not. */
   #failingSinceMs = 0;
 
@@ -48,6 +49,11 @@ export class LifecycleWatch {
   /** How long no look has succeeded. */
   staleMs(): number {
     return this.#failingSinceMs === 0 ? 0 : this.#options.clock.monotonic() - this.#failingSinceMs;
+  }
+
+  /** Whether the runtime may have had something of this Pod at the last complete look; before the first one that is unknown. */
+  mayHave(podUid: string): boolean {
+    return !this.#hasLooked || this.#previous.has(podUid);
   }
 
   async relist(): Promise<void> {
@@ -73,6 +79,7 @@ export class LifecycleWatch {
         (uid) => current.get(uid) !== this.#previous.get(uid),
       );
       this.#previous = current;
+      this.#hasLooked = true;
       this.#failingSinceMs = 0;
       for (const uid of changed) onChange(uid);
       onSeen(labels);

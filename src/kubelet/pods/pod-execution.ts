@@ -1,4 +1,7 @@
-/** Carries out a `PodPlan`: stops what must go, makes the sandbox, then starts containers in the plan's order. */
+/**
+ * Carries out a `PodPlan`: stops what must go, makes the sandbox, then starts containers in the plan's order. A Pod that has to wait for a
+ * volume gets no sandbox. What needs no waiting (files of volumes, a look for the images) is done while the runtime makes the sandbox.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { runtimeClasses } from '../../api/gen/node-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
@@ -6,11 +9,12 @@ import { overheadResources, podCgroupLimits, podResources } from '../containers/
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import { VolumePending } from '../csi/csi-attachments.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
-import type { IdMapping, SandboxConfig } from '../runtime/runtime.ts';
+import type { IdMapping, Image, SandboxConfig, SandboxStatus } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll, stopContainer } from './container-stopper.ts';
-import { mountVolumes, pullSecrets } from './pod-mounts.ts';
+import { earliest } from './earliest.ts';
+import { isOwnMaking, mountVolumes, pullSecrets, resolveVolumes } from './pod-mounts.ts';
 import type { ContainerStop, PodPlan } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { resourceSettings } from './resource-settings.ts';
@@ -32,6 +36,10 @@ export interface ExecutionOutcome {
   readonly retryAfterMs?: number | undefined;
   /** Volumes must be looked at again then. */
   readonly renewAfterMs?: number | undefined;
+  /** Containers that were started. */
+  readonly made: readonly string[];
+  /** The one that was made, as the runtime shows it. */
+  readonly sandbox?: SandboxStatus | undefined;
 }
 
 const failedStartRetryMs = 10_000;
@@ -43,38 +51,46 @@ export async function executePlan(
 ): Promise<ExecutionOutcome> {
   const { pod, observed, signal } = context;
   const { files } = services.host;
-  // The Pod's folder comes first: it gives what is below its rights.
-  await files.prepare(pod);
   if (plan.reset.length > 0) {
     for (const container of plan.reset) await resetContainer(services, container, context);
-    return { didSomething: true };
+    return { didSomething: true, made: [] };
   }
-  const [volumes] = await Promise.all([mounted(services, pod), ensureCgroups(services, pod, observed)]);
+  const [volumes] = await allEnded([
+    toldIfFailed(services, pod, resolveVolumes(services, pod)),
+    ensureCgroups(services, pod, observed),
+    // Before anything is put into the Pod's folder: it gives what is below its rights.
+    files.prepare(pod),
+  ]);
+  const mount = (some: typeof volumes) => toldIfFailed(services, pod, mountVolumes(services, pod, some));
+  const others = await mount(volumes.filter((volume) => !isOwnMaking(volume)));
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
-  const { sandbox, current } = plan.createSandbox
-    ? await makeSandbox(services, plan, context)
-    : {
-        sandbox: await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) }),
-        current: readySandboxOf(observed),
-      };
+  const [{ sandbox, current }, own, secrets, images] = await allEnded([
+    plan.createSandbox ? makeSandbox(services, plan, context) : presentSandbox(services, plan, context),
+    mount(volumes.filter(isOwnMaking)),
+    plan.start.length > 0 ? pullSecrets(services, pod) : [],
+    lookUpImages(services, plan, signal),
+  ]);
   const { runtimeHandler } = current;
+  const volumePaths = new Map([...others.paths, ...own.paths]);
+  const made: string[] = [];
   let retryAfterMs: number | undefined;
   let didSomething = plan.createSandbox || plan.stop.length > 0;
-  const secrets = plan.start.length > 0 ? await pullSecrets(services, pod) : [];
   const startOne = async (start: PodPlan['start'][number]) => {
     try {
       const podIps = pod.spec.hostNetwork ? services.hostIps() : current.ips;
-      await startContainer(services, start, {
+      const id = await startContainer(services, start, {
         pod,
         observed,
         sandboxId: current.id,
         sandbox,
         runtimeHandler,
         podIps,
-        volumePaths: volumes.paths,
+        volumePaths,
         pullSecrets: secrets,
+        image: images.get(start.spec.name),
         signal,
       });
+      made.push(id);
       context.waiting.delete(start.spec.name);
       didSomething = true;
     } catch (error) {
@@ -88,9 +104,30 @@ export async function executePlan(
   const resized = await resize(services, plan, context);
   if (resized === 'failed') retryAfterMs = Math.min(retryAfterMs ?? failedStartRetryMs, failedStartRetryMs);
   didSomething ||= resized === 'done';
-  const renewAfterMs =
-    volumes.renewAtMs === undefined ? undefined : Math.max(1000, volumes.renewAtMs - services.clock.now());
-  return { didSomething, retryAfterMs, renewAfterMs };
+  const renewAtMs = earliest(others.renewAtMs, own.renewAtMs);
+  const renewAfterMs = renewAtMs === undefined ? undefined : Math.max(1000, renewAtMs - services.clock.now());
+  return { didSomething, retryAfterMs, renewAfterMs, made, sandbox: plan.createSandbox ? current : undefined };
+}
+
+/** As `Promise.all`, but when one fails the others have ended too: nothing goes on behind the worker's back. */
+async function allEnded<T extends readonly unknown[]>(
+  work: readonly [...T],
+): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/** What is on the node already, by container; only worth the question while there is something else to wait for. */
+async function lookUpImages(
+  { images }: PodServices,
+  { createSandbox, start }: PodPlan,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Image>> {
+  if (!createSandbox) return new Map();
+  const found = await Promise.all(
+    start.map(async ({ spec }) => [spec.name, await images.lookUp(spec, signal)] as const),
+  );
+  return new Map(found.filter((entry): entry is readonly [string, Image] => entry[1] !== undefined));
 }
 
 /** Its log stays until the Pod goes. */
@@ -133,9 +170,9 @@ async function resize(
   return 'done';
 }
 
-async function mounted(services: PodServices, pod: Pod) {
+async function toldIfFailed<T>(services: PodServices, pod: Pod, work: Promise<T>): Promise<T> {
   try {
-    return await mountVolumes(services, pod);
+    return await work;
   } catch (error) {
     if (!(error instanceof VolumePending) || error.isOverdue)
       services.event(pod, 'Warning', 'FailedMount', messageOf(error));
@@ -183,23 +220,26 @@ function withoutOverhead(pod: Pod): Pod {
   return pod.spec.overhead ? { ...pod, spec: { ...pod.spec, overhead: undefined } } : pod;
 }
 
-interface CurrentSandbox {
-  readonly id: string;
-  readonly ips: readonly string[];
-  readonly runtimeHandler: string;
+interface PodSandbox {
+  readonly sandbox: SandboxConfig;
+  readonly current: SandboxStatus;
 }
 
-function readySandboxOf(observed: RuntimePod): CurrentSandbox {
-  const sandbox = readySandbox(observed);
-  if (!sandbox) throw new Error('pod sandbox is gone');
-  return sandbox;
+async function presentSandbox(
+  services: PodServices,
+  plan: PodPlan,
+  { pod, observed }: ExecutionContext,
+): Promise<PodSandbox> {
+  const current = readySandbox(observed);
+  if (!current) throw new Error('pod sandbox is gone');
+  return { sandbox: await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) }), current };
 }
 
 async function makeSandbox(
   services: PodServices,
   plan: PodPlan,
   { pod, observed, signal }: ExecutionContext,
-): Promise<{ readonly sandbox: SandboxConfig; readonly current: CurrentSandbox }> {
+): Promise<PodSandbox> {
   const { runtime } = services;
   if (observed.sandboxes.length > 0) {
     services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
@@ -212,8 +252,7 @@ async function makeSandbox(
     checkUsers(services, pod, runtimeHandler);
     const sandbox = await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) });
     const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler });
-    const { ips } = await runtime.podSandboxStatus(id, { signal });
-    return { sandbox, current: { id, ips, runtimeHandler } };
+    return { sandbox, current: { ...(await runtime.podSandboxStatus(id, { signal })), runtimeHandler } };
   } catch (error) {
     signal.throwIfAborted();
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);

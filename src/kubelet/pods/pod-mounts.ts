@@ -3,7 +3,8 @@ import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { MountedCsiVolume } from '../csi/csi-volumes.ts';
 import type { LocalPayload, VolumePayload } from '../volumes/payload.ts';
-import { resolveVolume, VolumeError } from '../volumes/resolve.ts';
+import { type ResolvedVolume, resolveVolume, VolumeError } from '../volumes/resolve.ts';
+import { earliest } from './earliest.ts';
 import type { PodServices } from './pod-services.ts';
 
 export interface MountedVolumes {
@@ -12,30 +13,36 @@ export interface MountedVolumes {
   readonly renewAtMs: number | undefined;
 }
 
-export async function mountVolumes(services: PodServices, pod: Pod): Promise<MountedVolumes> {
-  const paths = new Map<string, string>();
+/** What each of the Pod's volumes is to hold. Rejects as long as the Pod has to wait for one. */
+export function resolveVolumes(services: PodServices, pod: Pod): Promise<readonly ResolvedVolume[]> {
   const used = usedVolumes(pod);
-  let renewAtMs: number | undefined;
   const situation = {
     podIps: [],
     hostIps: services.hostIps(),
     nodeName: services.nodeName,
     allocatable: services.allocatable(),
   };
-  await Promise.all(
-    (pod.spec.volumes ?? [])
-      .filter(({ name, image }) => used.has(name) && !image)
-      .map(async (volume) => {
-        const resolved = await resolveVolume(pod, volume, situation, services.volumeSources);
-        const { payload } = resolved;
-        const made =
-          payload.kind === 'csi' ? await mountCsi(services, pod, payload) : await mount(services, pod, payload);
-        paths.set(volume.name, made.path);
-        for (const atMs of [resolved.renewAtMs, made.renewAtMs])
-          if (atMs !== undefined) renewAtMs = Math.min(renewAtMs ?? atMs, atMs);
-      }),
+  const volumes = (pod.spec.volumes ?? []).filter(({ name, image }) => used.has(name) && !image);
+  return Promise.all(volumes.map((volume) => resolveVolume(pod, volume, situation, services.volumeSources)));
+}
+
+/** Whether the kubelet makes it from nothing: that only takes a moment, and waits for nobody. */
+export function isOwnMaking({ payload }: ResolvedVolume): boolean {
+  return payload.kind === 'files' || payload.kind === 'emptyDir';
+}
+
+export async function mountVolumes(
+  services: PodServices,
+  pod: Pod,
+  volumes: readonly ResolvedVolume[],
+): Promise<MountedVolumes> {
+  const mounted = await Promise.all(
+    volumes.map(({ payload }) =>
+      payload.kind === 'csi' ? mountCsi(services, pod, payload) : mount(services, pod, payload),
+    ),
   );
-  return { paths, renewAtMs };
+  const paths = new Map(volumes.map(({ payload }, index) => [payload.name, mounted[index]!.path]));
+  return { paths, renewAtMs: earliest(...[...volumes, ...mounted].map(({ renewAtMs }) => renewAtMs)) };
 }
 
 async function mount({ host }: PodServices, pod: Pod, payload: LocalPayload): Promise<MountedCsiVolume> {
@@ -75,16 +82,14 @@ function usedVolumes(pod: Pod): Set<string> {
 /** Missing ones are told and left out: the image may be public. */
 export async function pullSecrets(services: PodServices, pod: Pod): Promise<readonly Secret[]> {
   const { namespace = '', uid = '' } = pod.metadata;
-  const found: Secret[] = [];
-  const missing: string[] = [];
-  for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
-    const secret = name ? await services.objects.secret(namespace, name, uid).catch(() => undefined) : undefined;
-    if (secret) found.push(secret);
-    else if (name) missing.push(name);
-  }
+  const names = (pod.spec.imagePullSecrets ?? []).map(({ name = '' }) => name).filter(Boolean);
+  const secrets = await Promise.all(
+    names.map((name) => services.objects.secret(namespace, name, uid).catch(() => undefined)),
+  );
+  const missing = names.filter((_, index) => !secrets[index]);
   if (missing.length > 0) {
     const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
     services.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);
   }
-  return found;
+  return secrets.filter((secret) => secret !== undefined);
 }

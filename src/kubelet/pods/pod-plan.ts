@@ -81,6 +81,11 @@ export function planPod(pod: Pod, observed: RuntimePod, facts: PlanFacts): PodPl
   return { ...nothing, ...planned, attempt: latest!.metadata.attempt };
 }
 
+/** Whether carrying it out would do anything. */
+export function hasWork({ createSandbox, reset, stop, start, resize }: PodPlan): boolean {
+  return createSandbox || [reset, stop, start, resize].some((steps) => steps.length > 0);
+}
+
 function startOf(spec: Container, kind: ContainerKind): ContainerStart {
   return { spec, kind };
 }

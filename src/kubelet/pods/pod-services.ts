@@ -58,6 +58,8 @@ export interface PodServices {
   allocatable(): Readonly<Record<string, string>>;
   /** What the runtime can do when it runs Pods in this way; undefined when it has not told. */
   runtimeHandler(name: string): RuntimeHandler | undefined;
+  /** Whether the runtime may have something of a Pod for which this kubelet has made nothing. */
+  mayHave(podUid: string): boolean;
   /** Why Pods cannot have a network now; undefined when they can. */
   networkProblem(): string | undefined;
   /** `container` names the container it is about. */

@@ -18,12 +18,13 @@ import type { ContainerStatus } from '../runtime/runtime.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
+import { earliest } from './earliest.ts';
 import { EndReasons } from './end-reasons.ts';
 import { inOrder, isSameToKubelet, ownConditions } from './own-conditions.ts';
 import { endingCauses, failureCause, startCauses } from './pod-causes.ts';
-import { executePlan } from './pod-execution.ts';
+import { type ExecutionOutcome, executePlan } from './pod-execution.ts';
 import { unmountVolumes } from './pod-mounts.ts';
-import { type PlanFacts, planPod } from './pod-plan.ts';
+import { hasWork, type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
@@ -71,6 +72,8 @@ export class PodWorker {
   #graceSeconds: number | undefined;
   /** The API server has no such Pod any more. */
   #isGone = false;
+  /** Nothing was made for it yet. */
+  #isUntouched = true;
   #isCleaned = false;
   #isDirty = false;
   #isRunning = false;
@@ -270,8 +273,8 @@ export class PodWorker {
     await this.#observe(signal);
     const deadlineMs = this.#untilDeadline();
     if (deadlineMs !== undefined && deadlineMs <= 0) return this.#endAtDeadline();
-    for (let round = 0; ; round++) {
-      this.#publish(false);
+    this.#publish(false);
+    for (let round = 0, outcome: ExecutionOutcome | undefined; ; round++) {
       const plan = planPod(this.pod, this.#observed, this.#planFacts());
       if (plan.endPod) {
         this.#graceSeconds ??= this.#pod.spec.terminationGracePeriodSeconds ?? 30;
@@ -287,15 +290,18 @@ export class PodWorker {
         ]);
         return networkRetryMs;
       }
-      const outcome = await executePlan(this.#services, plan, {
-        pod: this.#podWithStatus(),
-        observed: this.#observed,
-        waiting: this.#waiting,
-        resizeFailed: (message) => this.#resize.fail(this.pod, message),
-        signal,
-      });
-      await this.#observe(signal);
-      this.#publish(false);
+      if (!outcome || hasWork(plan)) {
+        this.#isUntouched = false;
+        outcome = await executePlan(this.#services, plan, {
+          pod: this.#podWithStatus(),
+          observed: this.#observed,
+          waiting: this.#waiting,
+          resizeFailed: (message) => this.#resize.fail(this.pod, message),
+          signal,
+        });
+        if (outcome.didSomething) await this.#observe(signal, outcome);
+        this.#publish(false);
+      } else outcome = { ...outcome, didSomething: false };
       // What was done may have opened the way for the next container; what has to wait says how long.
       if (!outcome.didSomething || outcome.retryAfterMs !== undefined || round === 20) {
         const { retryAfterMs } = outcome;
@@ -348,6 +354,7 @@ export class PodWorker {
     if (!this.#isCleaned) {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
+      await host.cgroups.ensureNode(() => this.#services.nodeCgroups());
       this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
@@ -388,12 +395,18 @@ export class PodWorker {
     });
   }
 
-  async #observe(signal: AbortSignal): Promise<void> {
+  /** With what was made since the last look. */
+  async #observe(signal: AbortSignal, { made, sandbox }: Partial<ExecutionOutcome> = {}): Promise<void> {
     const { runtime, host } = this.#services;
+    // Nobody else makes anything for a Pod of which the runtime has nothing.
+    if (this.#isUntouched && !this.#services.mayHave(this.uid)) return;
     const readMessage = host.files.terminationMessage.bind(host.files);
     const isEnding = this.#stage !== 'syncing';
     const readReason = (container: ContainerStatus) => this.#endReasons.of(this.#pod, container, { isEnding, signal });
-    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous: this.#observed });
+    const previous = sandbox
+      ? { ...this.#observed, sandboxes: [sandbox, ...this.#observed.sandboxes] }
+      : this.#observed;
+    this.#observed = await observePod(runtime, this.uid, { signal, readMessage, readReason, previous, made });
     if (this.#stage === 'syncing') {
       this.#verdicts.follow(this.#podWithStatus(), this.#observed);
       this.#resize.settle(this.pod, this.#observed);
@@ -483,9 +496,4 @@ export class PodWorker {
     this.#stage = stage;
     this.#options.onStage(this);
   }
-}
-
-function earliest(...delays: readonly (number | undefined)[]): number | undefined {
-  const given = delays.filter((delay) => delay !== undefined);
-  return given.length === 0 ? undefined : Math.min(...given);
 }

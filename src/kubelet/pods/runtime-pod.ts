@@ -31,11 +31,17 @@ export interface ObserveOptions {
   readonly readReason?: ((container: ContainerStatus) => Promise<string>) | undefined;
   /** Of the observation before: an exited container is not asked about twice. */
   readonly previous?: RuntimePod | undefined;
+  /** Containers that were made since then: asked about while all are listed, and not one after the other. */
+  readonly made?: readonly string[] | undefined;
 }
 
 export async function observePod(runtime: ContainerRuntime, uid: string, options: ObserveOptions): Promise<RuntimePod> {
   const { signal } = options;
   const labels = { [runtimeLabels.podUid]: uid };
+  const ask = (id: string) => unlessGone(runtime.containerStatus(id, { signal }));
+  const asked = new Map((options.made ?? []).map((id) => [id, ask(id)]));
+  // Whoever leaves because the list failed waits for none of them.
+  for (const answer of asked.values()) answer.catch(() => undefined);
   const [sandboxes, containers] = await Promise.all([
     runtime.listPodSandboxes({ labels }, { signal }),
     runtime.listContainers({ labels }, { signal }),
@@ -45,7 +51,7 @@ export async function observePod(runtime: ContainerRuntime, uid: string, options
     containers.map(async (container): Promise<RuntimeContainer | undefined> => {
       const before = known.get(container.id);
       if (before && before.state === container.state && isSettled(before.state)) return before;
-      const status = await unlessGone(runtime.containerStatus(container.id, { signal }));
+      const status = await (asked.get(container.id) ?? ask(container.id));
       if (!status) return undefined;
       const message = status.state === 'exited' ? await options.readMessage(status) : undefined;
       const reason = (status.state === 'exited' && (await options.readReason?.(status))) || status.reason;

@@ -60,7 +60,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
 
 function nodeCareMetrics(counts: NodeCareCounts | undefined): string[] {
   if (!counts) return [];
-  const { evictions, removedImages, shutdown } = counts;
+  const { evictions, keptMemory, removedImages, shutdown } = counts;
   const seconds = (ms: number) => Math.floor(ms / 1000);
   return [
     counter(
@@ -83,6 +83,20 @@ function nodeCareMetrics(counts: NodeCareCounts | undefined): string[] {
       'Last graceful shutdown end time since unix epoch in seconds',
       shutdown ? [{ value: seconds(shutdown.endedMs) }] : [],
     ),
+    ...(keptMemory
+      ? [
+          gauge(
+            'kubelet_memory_qos_node_memory_min_bytes',
+            'Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.',
+            [{ value: keptMemory.guaranteed }],
+          ),
+          gauge(
+            'kubelet_memory_qos_node_memory_low_bytes',
+            'Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.',
+            [{ value: keptMemory.burstable }],
+          ),
+        ]
+      : []),
   ];
 }
 

@@ -108,8 +108,7 @@ class VolumeResolver {
     }
     if (volume.projected) {
       const { sources = [], defaultMode: mode = defaultMode } = volume.projected;
-      const parts: (readonly PayloadFile[])[] = [];
-      for (const source of sources) parts.push(await this.#projection(source, mode));
+      const parts = await Promise.all(sources.map((source) => this.#projection(source, mode)));
       return filled('projected', lastOfEachPath(parts.flat()));
     }
     if (

@@ -19,7 +19,7 @@ const pod = (spec: Partial<Pod['spec']> = {}, metadata: Partial<Pod['metadata']>
 
 async function inNamespace(annotations: Readonly<Record<string, string>>, labels = {}) {
   const harness = pluginHarness();
-  await harness.cluster.client.create(namespaces, { metadata: { name: 'a', annotations, labels }, spec: {} });
+  await harness.api.client.create(namespaces, { metadata: { name: 'a', annotations, labels }, spec: {} });
   return harness;
 }
 
@@ -144,9 +144,9 @@ describe('PodResizeValidator', () => {
   ];
   for (const { name, os, cpu, message, cause } of cases) {
     it(`${message ? 'refuses' : 'allows'} ${name}`, async () => {
-      const { cluster, context } = pluginHarness();
+      const { api, context } = pluginHarness();
       const labels: Record<string, string> = os ? { 'kubernetes.io/os': os } : {};
-      await cluster.client.create(nodes, {
+      api.put(nodes, {
         metadata: { name: 'n', labels },
         spec: {},
         status: { allocatable: { cpu: '4' } },
@@ -173,8 +173,8 @@ describe('NodeDeclaredFeatureValidator', () => {
     ],
   });
   const resized = async (declaredFeatures: readonly string[], object: Pod, oldObject: Pod, subresource = 'resize') => {
-    const { cluster, context } = pluginHarness();
-    await cluster.client.create(nodes, { metadata: { name: 'n' }, spec: {}, status: { declaredFeatures } });
+    const { api, context } = pluginHarness();
+    api.put(nodes, { metadata: { name: 'n' }, spec: {}, status: { declaredFeatures } });
     const attributes = attributesOf({ type: pods, subresource, object, oldObject });
     return refusalOf(nodeDeclaredFeatureValidator(context), attributes);
   };

@@ -37,7 +37,7 @@ const claim = (storage: string, storageClassName?: string): PersistentVolumeClai
 describe('LimitRanger', () => {
   const ranged = (...limits: LimitRangeItem[]) => {
     const harness = pluginHarness();
-    harness.cluster.add(limitRanges, { metadata: { name: 'l', namespace: 'a' }, spec: { limits } });
+    harness.api.put(limitRanges, { metadata: { name: 'l', namespace: 'a' }, spec: { limits } });
     return limitRanger(harness.context);
   };
 
@@ -144,10 +144,10 @@ describe('LimitRanger', () => {
   });
 
   it('asks the server about a range just made', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context, informers } = pluginHarness();
     const plugin = limitRanger(context);
-    cluster.lag = true;
-    cluster.add(limitRanges, {
+    informers.lag = true;
+    api.put(limitRanges, {
       metadata: { name: 'l', namespace: 'a' },
       spec: { limits: [{ type: 'Container', min: { cpu: '1' } }] },
     });
@@ -166,10 +166,10 @@ describe('ResourceQuota', () => {
   });
   const withQuota = (...quotas: ResourceQuota[]): PluginHarness => {
     const harness = pluginHarness();
-    harness.cluster.add(resourceQuotas, ...quotas);
+    harness.api.put(resourceQuotas, ...quotas);
     return harness;
   };
-  const used = ({ cluster }: PluginHarness, key = 'a/q') => cluster.get(resourceQuotas, key)?.status?.used;
+  const used = ({ api }: PluginHarness, key = 'a/q') => api.find(resourceQuotas, key)?.status?.used;
   const web = pod({ containers: [container('c', { cpu: '500m', memory: '1Gi' }, { cpu: '1' })] });
 
   it('charges what a pod asks for', async () => {
@@ -230,7 +230,7 @@ describe('ResourceQuota', () => {
     const outcomes = await Promise.all(Array.from({ length: 9 }, (_, i) => ask(i)));
     assert.equal(outcomes.filter((message) => message === undefined).length, 5);
     assert.deepEqual(used(harness), { 'count/configmaps': '5' });
-    const writes = harness.cluster.calls.filter((call) => call.subresource === 'status').length;
+    const writes = harness.api.requests.filter(({ path }) => path.endsWith('/status')).length;
     assert.ok(writes <= 2, `${writes} writes`);
   });
 
@@ -238,12 +238,12 @@ describe('ResourceQuota', () => {
     const harness = withQuota(quota({ pods: '3' }, { pods: '0' }));
     const plugin = resourceQuota(harness.context);
     let conflicts = 0;
-    harness.cluster.onCall = (call) => {
-      if (call.subresource !== 'status' || conflicts++ > 0) return;
-      harness.cluster.lag = true;
-      harness.cluster.add(resourceQuotas, quota({ pods: '3' }, { pods: '2' }));
+    harness.api.failWith(({ path }) => {
+      if (!path.endsWith('/status') || conflicts++ > 0) return;
+      harness.informers.lag = true;
+      harness.api.put(resourceQuotas, quota({ pods: '3' }, { pods: '2' }));
       throw conflict(resourceQuotas, 'q');
-    };
+    });
     assert.equal(await refusalOf(plugin, attributesOf({ type: pods, object: web })), undefined);
     assert.deepEqual(used(harness), { pods: '3' });
     assert.match(
@@ -363,8 +363,8 @@ describe('ResourceQuota with limited resources', () => {
     limited: object,
     { object = web, oldObject }: { object?: Pod; oldObject?: Pod } = {},
   ) => {
-    const { context, cluster } = pluginHarness();
-    cluster.add(resourceQuotas, ...quotas);
+    const { context, api } = pluginHarness();
+    api.put(resourceQuotas, ...quotas);
     const attributes = attributesOf({ type: pods, object, ...(oldObject ? { oldObject } : {}) });
     return refusalOf(resourceQuota(context, configured(limited)), attributes);
   };
@@ -410,16 +410,16 @@ describe('ResourceQuota with limited resources', () => {
   });
 
   it('asks for cover once, not of the quotas alone that were charged by others meanwhile', async () => {
-    const { context, cluster } = pluginHarness();
+    const { context, api } = pluginHarness();
     const named = (name: string, hard: Amounts) => ({ ...quota(hard), metadata: { name, namespace: 'a' } });
-    cluster.add(resourceQuotas, named('whole', { cpu: '5' }), named('requests', { 'requests.cpu': '5' }));
+    api.put(resourceQuotas, named('whole', { cpu: '5' }), named('requests', { 'requests.cpu': '5' }));
     let conflicts = 0;
-    cluster.onCall = (call) => {
-      if (call.subresource === 'status' && conflicts++ === 0) throw conflict(resourceQuotas, 'whole');
-    };
+    api.failWith(({ path }) =>
+      path.endsWith('/status') && conflicts++ === 0 ? conflict(resourceQuotas, 'whole') : undefined,
+    );
     const plugin = resourceQuota(context, configured(cpu));
     assert.equal(await refusalOf(plugin, attributesOf({ type: pods, object: web })), undefined);
-    const spent = (key: string) => cluster.get(resourceQuotas, key)?.status?.used;
+    const spent = (key: string) => api.find(resourceQuotas, key)?.status?.used;
     assert.deepEqual([spent('a/whole'), spent('a/requests')], [{ cpu: '500m' }, { 'requests.cpu': '500m' }]);
   });
 

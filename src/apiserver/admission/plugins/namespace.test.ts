@@ -15,8 +15,8 @@ const configMap = { metadata: { name: 'c', namespace: 'a' } };
 
 describe('NamespaceLifecycle', () => {
   it('lets objects into an active namespace', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(namespaces, namespace('a'));
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace('a'));
     assert.equal(
       await refusalOf(namespaceLifecycle(context), attributesOf({ type: configMaps, object: configMap })),
       undefined,
@@ -30,16 +30,16 @@ describe('NamespaceLifecycle', () => {
   });
 
   it('asks the server about a namespace that the informer does not know yet', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context, informers } = pluginHarness();
     const plugin = namespaceLifecycle(context);
-    cluster.lag = true;
-    cluster.add(namespaces, namespace('a'));
+    informers.lag = true;
+    api.put(namespaces, namespace('a'));
     assert.equal(await refusalOf(plugin, attributesOf({ type: configMaps, object: configMap })), undefined);
   });
 
   it('refuses creation in a namespace that is being deleted, with a cause', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(namespaces, namespace('a', 'Terminating'));
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace('a', 'Terminating'));
     const plugin = namespaceLifecycle(context);
     await assert.rejects(run(plugin, attributesOf({ type: configMaps, object: configMap })), (error: Error) => {
       assert.equal(
@@ -53,12 +53,12 @@ describe('NamespaceLifecycle', () => {
   });
 
   it('does not trust the informer after a deletion was asked', async () => {
-    const { cluster, context, clock } = pluginHarness();
-    cluster.add(namespaces, namespace('a'));
+    const { api, context, clock, informers } = pluginHarness();
+    api.put(namespaces, namespace('a'));
     const plugin = namespaceLifecycle(context);
     await run(plugin, attributesOf({ type: namespaces, oldObject: namespace('a') }));
-    cluster.lag = true;
-    cluster.add(namespaces, namespace('a', 'Terminating'));
+    informers.lag = true;
+    api.put(namespaces, namespace('a', 'Terminating'));
     assert.match(
       (await refusalOf(plugin, attributesOf({ type: configMaps, object: configMap })))!,
       /is being terminated$/,
@@ -81,15 +81,15 @@ describe('NamespaceLifecycle', () => {
 
 describe('NamespaceAutoProvision and NamespaceExists', () => {
   it('the first creates what is missing', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context } = pluginHarness();
     await run(namespaceAutoProvision(context), attributesOf({ type: configMaps, object: configMap }));
-    assert.ok(cluster.get(namespaces, 'a'));
+    assert.ok(api.find(namespaces, 'a'));
   });
 
   it('the first creates nothing in a dry run', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context } = pluginHarness();
     await run(namespaceAutoProvision(context), attributesOf({ type: configMaps, object: configMap, dryRun: true }));
-    assert.equal(cluster.get(namespaces, 'a'), undefined);
+    assert.equal(api.find(namespaces, 'a'), undefined);
   });
 
   it('the second refuses it', async () => {

@@ -329,15 +329,15 @@ const cases: readonly Case[] = [
 describe('NodeRestriction: a node', () => {
   for (const { name, input, refused } of cases) {
     it(name, async () => {
-      const { cluster, context, allowed } = pluginHarness();
+      const { api, context, allowed } = pluginHarness();
       allowed.add('request-serviceaccounts-token-audience registry/sa');
-      cluster.add(nodes, me);
-      cluster.add(csiDrivers, { metadata: { name: 'driver' }, spec: { tokenRequests: [{ audience: 'storage' }] } });
+      api.put(nodes, me);
+      api.put(csiDrivers, { metadata: { name: 'driver' }, spec: { tokenRequests: [{ audience: 'storage' }] } });
       const sources = [
         { serviceAccountToken: { path: 'a' } },
         { serviceAccountToken: { path: 'b', audience: 'vault' } },
       ];
-      cluster.add(
+      api.put(
         pods,
         pod('n1', {
           spec: {
@@ -348,7 +348,7 @@ describe('NodeRestriction: a node', () => {
           },
         }),
       );
-      cluster.add(pods, pod('n2', { metadata: { name: 'theirs', namespace: 'a', uid: 'their-uid' } }));
+      api.put(pods, pod('n2', { metadata: { name: 'theirs', namespace: 'a', uid: 'their-uid' } }));
       const message = await refusalOf(nodeRestriction(context), attributesOf({ ...input, user: kubelet }));
       assert.equal(message?.replace(/^.*? is forbidden: /, ''), refused);
     });

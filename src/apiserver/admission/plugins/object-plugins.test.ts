@@ -36,8 +36,8 @@ const storageClass = (name: string, creationTimestamp: string, rest: Partial<Sto
 
 describe('DefaultStorageClass', () => {
   const chosen = async (object: PersistentVolumeClaim) => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(
+    const { api, context } = pluginHarness();
+    api.put(
       storageClasses,
       storageClass('old', '2026-01-01T00:00:00Z'),
       storageClass('b-new', '2026-01-02T00:00:00Z'),
@@ -85,8 +85,8 @@ describe('PersistentVolumeClaimResize', () => {
   ];
   for (const [name, object, oldObject, refused] of cases) {
     it(`${refused ? 'refuses' : 'admits'} ${name}`, async () => {
-      const { cluster, context } = pluginHarness();
-      cluster.add(
+      const { api, context } = pluginHarness();
+      api.put(
         storageClasses,
         storageClass('fast', '2026-01-01T00:00:00Z', { allowVolumeExpansion: true }),
         storageClass('fixed', '2026-01-01T00:00:00Z'),
@@ -102,8 +102,8 @@ describe('PersistentVolumeClaimResize', () => {
 
 describe('Network plugins', () => {
   it('DefaultIngressClass fills in the default class', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(ingressClasses, {
+    const { api, context } = pluginHarness();
+    api.put(ingressClasses, {
       metadata: { name: 'nginx', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
       spec: {},
     });

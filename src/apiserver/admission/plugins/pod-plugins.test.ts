@@ -68,8 +68,8 @@ describe('Priority', () => {
   ];
   for (const { name, spec, classes, gives, refused } of cases) {
     it(`gives a pod ${name}`, async () => {
-      const { cluster, context } = pluginHarness();
-      cluster.add(priorityClasses, ...classes);
+      const { api, context } = pluginHarness();
+      api.put(priorityClasses, ...classes);
       const attributes = attributesOf({ type: pods, object: pod(spec) });
       assert.equal(await refusalOf(priority(context), attributes), refused && `pods "web" is forbidden: ${refused}`);
       if (!gives) return;
@@ -85,9 +85,9 @@ describe('Priority', () => {
   });
 
   it('refuses a second default class', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context } = pluginHarness();
     const first = priorityClass('std', 7, { globalDefault: true });
-    cluster.add(priorityClasses, first);
+    api.put(priorityClasses, first);
     const second = attributesOf({ type: priorityClasses, object: priorityClass('two', 8, { globalDefault: true }) });
     assert.equal(
       await refusalOf(priority(context), second),
@@ -98,10 +98,10 @@ describe('Priority', () => {
   });
 
   it('knows a class that the informer does not know yet', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context, informers } = pluginHarness();
     const plugin = priority(context);
-    cluster.lag = true;
-    cluster.add(priorityClasses, high);
+    informers.lag = true;
+    api.put(priorityClasses, high);
     assert.equal((await admittedBy(plugin, pod({ priorityClassName: 'high' }))).spec.priority, 1000);
   });
 });
@@ -170,8 +170,8 @@ describe('RuntimeClass', () => {
   });
   const overhead = { podFixed: { cpu: '100m' } };
   const withClass = async (object: Pod, ...classes: RuntimeClass[]) => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(runtimeClasses, ...classes);
+    const { api, context } = pluginHarness();
+    api.put(runtimeClasses, ...classes);
     const attributes = attributesOf({ type: pods, object });
     const refused = await refusalOf(runtimeClass(context), attributes);
     return { refused: refused?.replace('pods "web" is forbidden: ', ''), spec: (attributes.object as Pod).spec };
@@ -253,9 +253,9 @@ describe('Plugins that look at pods alone', () => {
   });
 
   it('PodTopologyLabels copies zone and region of the node a pod is bound to', async () => {
-    const { cluster, context } = pluginHarness();
+    const { api, context } = pluginHarness();
     const labels = { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r', other: 'o' };
-    cluster.add(nodes, { metadata: { name: 'n1', labels }, spec: {} });
+    api.put(nodes, { metadata: { name: 'n1', labels }, spec: {} });
     const binding: Binding = { metadata: { name: 'web', namespace: 'a' }, target: { kind: 'Node', name: 'n1' } };
     const attributes = attributesOf({ type: pods, object: binding, subresource: 'binding' });
     await run(podTopologyLabels(context), attributes);

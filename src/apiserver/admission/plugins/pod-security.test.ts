@@ -201,8 +201,8 @@ describe('PodSecurity', () => {
   const bad = pod({ containers: [{ name: 'c' }], hostNetwork: true });
 
   it('refuses what the namespace forbids', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(namespaces, namespace({ enforce: 'baseline' }));
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace({ enforce: 'baseline' }));
     assert.equal(
       await refusalOf(podSecurity(context), attributesOf({ type: pods, object: bad })),
       'pods "web" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
@@ -210,8 +210,8 @@ describe('PodSecurity', () => {
   });
 
   it('warns about a workload without refusing it', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(namespaces, namespace({ enforce: 'baseline' }));
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace({ enforce: 'baseline' }));
     const object = { metadata: { name: 'web', namespace: 'a' }, spec: { template: bad } };
     const attributes = attributesOf({ type: deployments, object });
     await run(podSecurity(context), attributes);
@@ -221,8 +221,8 @@ describe('PodSecurity', () => {
   });
 
   it('looks at an update only when it brings containers or images', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(namespaces, namespace({ enforce: 'baseline' }));
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace({ enforce: 'baseline' }));
     assert.equal(
       await refusalOf(podSecurity(context), attributesOf({ type: pods, object: bad, oldObject: bad })),
       undefined,
@@ -246,8 +246,8 @@ describe('PodSecurity', () => {
   });
 
   it('warns of the pods that a stricter policy would refuse', async () => {
-    const { cluster, context } = pluginHarness();
-    cluster.add(pods, bad, pod({ hostNetwork: true, containers: [] }, { name: 'two' }), pod({}, { name: 'good' }));
+    const { api, context } = pluginHarness();
+    api.put(pods, bad, pod({ hostNetwork: true, containers: [] }, { name: 'two' }), pod({}, { name: 'good' }));
     const attributes = attributesOf({
       type: namespaces,
       object: namespace({ enforce: 'baseline' }),
@@ -256,7 +256,7 @@ describe('PodSecurity', () => {
     await run(podSecurity(context), attributes);
     assert.deepEqual(attributes.warnings, [
       'existing pods in namespace "a" violate the new PodSecurity enforce level "baseline:latest"',
-      'web (and 1 other pod): host namespaces (hostNetwork=true)',
+      'two (and 1 other pod): host namespaces (hostNetwork=true)',
     ]);
   });
 });

@@ -14,8 +14,8 @@ const pod = (spec: Partial<Pod['spec']> = {}, annotations: Record<string, string
 });
 
 async function admitted(object: Pod, ...accounts: ServiceAccount[]): Promise<Pod> {
-  const { cluster, context } = pluginHarness();
-  cluster.add(serviceAccounts, ...accounts);
+  const { api, context } = pluginHarness();
+  api.put(serviceAccounts, ...accounts);
   const attributes = attributesOf({ type: pods, object });
   await run(serviceAccount(context), attributes);
   return attributes.object as Pod;
@@ -94,12 +94,12 @@ describe('ServiceAccount', () => {
   });
 
   it('waits for the default account of a new namespace', async () => {
-    const { cluster, context, clock } = pluginHarness();
+    const { api, context, clock, informers } = pluginHarness();
     const attributes = attributesOf({ type: pods, object: pod() });
     const running = run(serviceAccount(context), attributes);
     await clock.advance(300);
-    cluster.lag = true;
-    cluster.add(serviceAccounts, account('default'));
+    informers.lag = true;
+    api.put(serviceAccounts, account('default'));
     await clock.advance(300);
     await running;
     assert.equal((attributes.object as Pod).spec.serviceAccountName, 'default');
@@ -166,8 +166,8 @@ describe('ServiceAccount', () => {
   ];
   for (const [name, spec, message] of secretUses) {
     it(`holds an enforcing account's pods to its secrets: ${name}`, async () => {
-      const { cluster, context } = pluginHarness();
-      cluster.add(serviceAccounts, enforced);
+      const { api, context } = pluginHarness();
+      api.put(serviceAccounts, enforced);
       const object = pod({ serviceAccountName: 'bot', ...spec });
       const refused = await refusalOf(serviceAccount(context), attributesOf({ type: pods, object }));
       assert.equal(refused, message && `pods "web" is forbidden: ${message}`);

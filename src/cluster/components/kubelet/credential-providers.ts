@@ -1,0 +1,84 @@
+/**
+ * `--image-credential-provider-config` and `--image-credential-provider-bin-dir`: programs that give the kubelet credentials for images,
+ * named in one file or in all files of a folder, and looked for before the kubelet starts.
+ */
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { errorsText } from '../../../apimachinery/field-error.ts';
+import { providerPrograms } from '../../../kubelet/host/provider-program.ts';
+import {
+  type CredentialProviderFields,
+  credentialProvider,
+  credentialProviderErrors,
+} from '../../../kubelet/images/credential-provider-settings.ts';
+import type { KubeletOptions } from '../../../kubelet/kubelet.ts';
+import type { KubeletSettings } from '../../../kubelet/options.ts';
+import { CommandError } from '../../command-error.ts';
+import type { ComponentEnvironment } from '../flags/component-definition.ts';
+import { decodeAsWritten, readConfigurationFile } from '../flags/configuration-file.ts';
+
+const flag = '--image-credential-provider-config';
+const group = 'kubelet.config.k8s.io';
+
+/** Undefined where none is asked for. Throws a `CommandError` in upstream's words. */
+export function credentialProviders(
+  { credentialProviderConfig: path, credentialProviderBinDirectory: directory, featureGates }: KubeletSettings,
+  { clock, machine }: ComponentEnvironment,
+): KubeletOptions['credentialProviders'] {
+  if (path === '' && directory === '') return undefined;
+  if (!exists(directory)) throw refusal(`plugin binary directory ${directory} did not exist`);
+  const fields = configured(path);
+  const tokensAllowed = featureGates.KubeletServiceAccountTokenForCredentialProviders ?? true;
+  const errors = credentialProviderErrors(fields, { tokensAllowed });
+  if (errors.length > 0) throw refusal(`failed to validate credential provider config: ${errorsText(errors)}`);
+  const providers = fields.map(credentialProvider);
+  for (const { name } of providers) checkProgram(join(directory, name));
+  return { providers, run: providerPrograms({ directory, environment: machine.environment, clock }) };
+}
+
+function configured(path: string): readonly CredentialProviderFields[] {
+  if (path === '') throw refusal('credential provider config path is empty');
+  const providers = filesOf(path).flatMap((file) => {
+    const { providers: own } = decodeAsWritten(file, readConfigurationFile(file, flag), {
+      kind: 'CredentialProviderConfig',
+      apiVersion: `${group}/v1`,
+      olderVersions: [`${group}/v1beta1`, `${group}/v1alpha1`],
+      flag,
+    });
+    return (own ?? []) as readonly CredentialProviderFields[];
+  });
+  const names = providers.map(({ name = '' }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw refusal(`duplicate provider name ${JSON.stringify(twice)} found in configuration file(s)`);
+  return providers;
+}
+
+/** Of a folder all that end in .json, .yaml or .yml, in the order of their names. */
+function filesOf(path: string): readonly string[] {
+  if (!exists(path)) throw refusal(`unable to access path ${JSON.stringify(path)}: no such file or directory`);
+  if (!statSync(path).isDirectory()) return [path];
+  const files = readdirSync(path, { withFileTypes: true })
+    .filter((entry) => !entry.isDirectory() && ['.json', '.yaml', '.yml'].includes(extname(entry.name)))
+    .map(({ name }) => join(path, name))
+    .sort();
+  if (files.length === 0) throw refusal(`no configuration files found in directory ${JSON.stringify(path)}`);
+  return files;
+}
+
+function checkProgram(path: string): void {
+  if (!exists(path)) throw refusal(`plugin binary executable ${path} did not exist`);
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    throw refusal(`error inspecting binary executable ${path}: exec: ${JSON.stringify(path)}: permission denied`);
+  }
+}
+
+const exists = (path: string) => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+const refusal = (problem: string) =>
+  new CommandError(
+    `failed to register CRI auth plugins: ${problem}`,
+    `Correct what ${flag} and --image-credential-provider-bin-dir name, or leave both out.`,
+  );
