@@ -1,7 +1,7 @@
 /**
  * Creates per second over HTTPS, acknowledged when they are on disk. The figure is that of 64 clients creating ConfigMaps on an API server
- * alone, in turn with its rivals on the same disk: LMDB without a server around it, and etcd with clients like ours. Besides: 1 and 8
- * clients, Pods, and a whole control plane, whose controllers and scheduler look at every object too.
+ * alone, in turn with its rivals on the same disk: LMDB without a server around it, and etcd with clients like ours. Besides: 1, 8 and
+ * 256 clients, Pods, and a whole control plane, whose controllers and scheduler look at every object too.
  */
 import { join } from 'node:path';
 import { Child } from './parts/child.ts';
@@ -17,6 +17,8 @@ import type { StartedServer } from './processes/server.ts';
 const warmUpSeconds = 5;
 const seconds = 3;
 const rounds = 7;
+/** Clients, the first on a server that has just started. */
+const sizes = [256, 64, 8, 1];
 /** Of a stored ConfigMap of `parts/objects.ts`. */
 const valueBytes = 600;
 
@@ -100,11 +102,11 @@ async function allSizes(name: string, controllers: readonly string[]): Promise<R
   const rates: Record<string, Rate> = {};
   await using server = new Child('server');
   const access = await startServer(server, name, controllers);
-  for (const clients of [64, 8, 1]) {
+  for (const clients of sizes) {
     await using load = new Child('creators');
     await load.ask({ kind: 'open', access, clients });
     for (const resource of ['configmaps', 'pods'] as const) {
-      if (clients === 64) await creates(server, load, { resource, prefix: 'warm', seconds: warmUpSeconds });
+      if (clients === sizes[0]) await creates(server, load, { resource, prefix: 'warm', seconds: warmUpSeconds });
       const rate = await creates(server, load, { resource, prefix: `c${clients}`, seconds });
       rates[`${clients} clients, ${resource}`] = rate;
       say(`${name}, ${clients} clients, ${resource}: ${rate.perSecond}/s, median ${rate.medianMs} ms`);

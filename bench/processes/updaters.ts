@@ -1,16 +1,18 @@
-/** Clients that change objects over and over: each has a few Pods of its own and sets one label of one after the other. */
+/** Clients that change objects over and over: each has a few ConfigMaps of its own and writes into one after the other. */
 import { answer } from '../parts/child.ts';
 import { type Access, ask, openSession } from '../parts/https-client.ts';
-import { namespace, pod } from '../parts/objects.ts';
+import { namespace } from '../parts/objects.ts';
 
-export interface PreparePods {
+export interface PrepareObjects {
   readonly kind: 'prepare';
   readonly access: Access;
   readonly clients: number;
-  readonly podsPerClient: number;
+  readonly objectsPerClient: number;
+  /** In each. */
+  readonly textBytes: number;
 }
 
-export interface UpdatePods {
+export interface UpdateObjects {
   readonly kind: 'update';
   readonly seconds: number;
 }
@@ -21,30 +23,34 @@ export interface Updated {
 }
 
 let sessions: Awaited<ReturnType<typeof openSession>>[] = [];
-let podsPerClient = 0;
-const path = `/api/v1/namespaces/${namespace}/pods`;
+let objectsPerClient = 0;
+/** Never the same twice, for an update that changes nothing is no event. */
+let turn = 0;
+const path = `/api/v1/namespaces/${namespace}/configmaps`;
 
 answer({
-  async prepare(request: PreparePods): Promise<void> {
-    podsPerClient = request.podsPerClient;
+  async prepare(request: PrepareObjects): Promise<void> {
+    objectsPerClient = request.objectsPerClient;
     sessions = await Promise.all(Array.from({ length: request.clients }, () => openSession(request.access)));
+    const data = { turn: '0', text: 'x'.repeat(request.textBytes) };
     await Promise.all(
       sessions.map(async (session, client) => {
-        for (let index = 0; index < podsPerClient; index++) {
-          const { status } = await ask(session, path, { body: pod(`w-${client}-${index}`) });
-          if (status !== 201) throw new Error(`creating a Pod was answered with ${status}`);
+        for (let index = 0; index < objectsPerClient; index++) {
+          const body = JSON.stringify({ metadata: { name: `w-${client}-${index}` }, data });
+          const { status } = await ask(session, path, { body });
+          if (status !== 201) throw new Error(`creating a ConfigMap was answered with ${status}`);
         }
       }),
     );
   },
-  async update({ seconds }: UpdatePods): Promise<Updated> {
+  async update({ seconds }: UpdateObjects): Promise<Updated> {
     const startMs = performance.now();
     let updates = 0;
     await Promise.all(
       sessions.map(async (session, client) => {
         for (let index = 0; performance.now() - startMs < seconds * 1000; index++) {
-          const name = `w-${client}-${index % podsPerClient}`;
-          const body = JSON.stringify({ metadata: { labels: { turn: String(updates) } } });
+          const name = `w-${client}-${index % objectsPerClient}`;
+          const body = JSON.stringify({ data: { turn: String(++turn) } });
           const options = { method: 'PATCH', body, contentType: 'application/merge-patch+json' };
           const { status } = await ask(session, `${path}/${name}`, options);
           if (status !== 200) throw new Error(`changing ${name} was answered with ${status}`);

@@ -12,7 +12,7 @@ import type { Transport, TransportRequest } from '../client/client.ts';
 import { partsOf } from './encoding/list-encoding.ts';
 import { objectMediaType } from './encoding/media-types.ts';
 import { copyObject } from './registry/managed-fields.ts';
-import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchSource } from './request.ts';
+import type { ApiRequest, ApiResponse, RequestBody, UserInfo, WatchFrame, WatchSource } from './request.ts';
 
 export interface InProcessOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;
@@ -43,34 +43,24 @@ class InProcessTransport implements Transport {
     await this.#turn();
     signal.throwIfAborted();
     if (this.#closed) throw closedError();
-    return contentOf(request, response);
+    return response.body.kind === 'object' ? objectOf(response.status, response.body) : contentOf(request, response);
   }
 
-  async *stream(
-    request: TransportRequest,
-  ): AsyncGenerator<{ readonly type: string; readonly object: unknown }, void, undefined> {
-    const leaving = new AbortController();
-    const { signal } = leaving;
-    const leave = () => leaving.abort(request.signal?.reason);
-    request.signal?.addEventListener('abort', leave, { once: true });
-    if (request.signal?.aborted) leave();
-    this.#streams.add(leaving);
-    try {
-      signal.throwIfAborted();
-      if (this.#closed) throw closedError();
-      const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
-      await this.#turn();
-      if (response.body.kind !== 'watch') {
-        await contentOf(request, response);
-        return;
-      }
-      yield* framesOf(response.body.events, signal);
-      signal.throwIfAborted();
-    } finally {
-      this.#streams.delete(leaving);
-      request.signal?.removeEventListener('abort', leave);
-      leaving.abort();
-    }
+  stream(request: TransportRequest): AsyncIterable<StreamedEvent> {
+    return {
+      [Symbol.asyncIterator]: () =>
+        new EventStream(this.#streams, { signal: request.signal, open: (signal) => this.#watch(request, signal) }),
+    };
+  }
+
+  /** Undefined where the answer is no watch. */
+  async #watch(request: TransportRequest, signal: AbortSignal): Promise<WatchSource | undefined> {
+    if (this.#closed) throw closedError();
+    const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
+    await this.#turn();
+    if (response.body.kind === 'watch') return response.body.events;
+    await contentOf(request, response);
+    return undefined;
   }
 
   async close(): Promise<void> {
@@ -120,25 +110,110 @@ function closedError(): Error {
   return new Error('the transport is closed');
 }
 
-async function* framesOf(events: WatchSource, signal: AbortSignal) {
-  for (let batch = await events.takeBatch(); batch; batch = await events.takeBatch()) {
-    for (const { type, object } of batch) {
-      if (signal.aborted) return;
-      yield { type, object };
+interface StreamedEvent {
+  readonly type: string;
+  readonly object: unknown;
+}
+
+type NextEvent = IteratorResult<StreamedEvent, undefined>;
+
+interface EventStreamOptions {
+  /** The reader's. */
+  readonly signal: AbortSignal | undefined;
+  /** Begins the watch, which ends with the signal; undefined: there is nothing to tell. */
+  open(signal: AbortSignal): Promise<WatchSource | undefined>;
+}
+
+/** One watch, event by event, opened with the first that is asked for. Written out, since each event would wait longer in a generator. */
+class EventStream implements AsyncIterator<StreamedEvent, undefined> {
+  readonly #open: EventStreamOptions['open'];
+  readonly #reader: AbortSignal | undefined;
+  readonly #all: Set<AbortController>;
+  readonly #leaving = new AbortController();
+  readonly #leave = () => this.#leaving.abort(this.#reader?.reason);
+  #source: WatchSource | undefined;
+  #batch: readonly WatchFrame[] = [];
+  #position = 0;
+  #isOver = false;
+  /** Asked for and not answered yet, in order. */
+  #asked = 0;
+  #last: Promise<NextEvent> | undefined;
+
+  /** `all`: of the streams that are open, what ends them. */
+  constructor(all: Set<AbortController>, { signal, open }: EventStreamOptions) {
+    this.#all = all;
+    this.#reader = signal;
+    this.#open = open;
+  }
+
+  next(): Promise<NextEvent> {
+    const told = this.#asked++ > 0 ? this.#last!.then(this.#tell, this.#tell) : this.#tell();
+    this.#last = told;
+    return told;
+  }
+
+  async return(): Promise<NextEvent> {
+    this.#end();
+    return over;
+  }
+
+  readonly #tell = async (): Promise<NextEvent> => {
+    try {
+      while (!this.#isOver && this.#position === this.#batch.length) await this.#take();
+      if (this.#isOver) return over;
+      this.#leaving.signal.throwIfAborted();
+      const { type, object } = this.#batch[this.#position++]!;
+      return { done: false, value: { type, object } };
+    } catch (error) {
+      this.#end();
+      throw error;
+    } finally {
+      this.#asked--;
     }
+  };
+
+  async #take(): Promise<void> {
+    this.#source ??= await this.#begin();
+    const batch = await this.#source?.takeBatch();
+    if (this.#isOver) return;
+    this.#batch = batch ?? [];
+    this.#position = 0;
+    if (batch) return;
+    this.#leaving.signal.throwIfAborted();
+    this.#end();
+  }
+
+  #begin(): Promise<WatchSource | undefined> {
+    const { signal } = this.#leaving;
+    this.#all.add(this.#leaving);
+    this.#reader?.addEventListener('abort', this.#leave, { once: true });
+    if (this.#reader?.aborted) this.#leave();
+    signal.throwIfAborted();
+    return this.#open(signal);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#all.delete(this.#leaving);
+    this.#reader?.removeEventListener('abort', this.#leave);
+    this.#leaving.abort();
   }
 }
+
+const over: NextEvent = { done: true, value: undefined };
 
 function bodyOf({ body }: TransportRequest): RequestBody {
   return body === undefined ? { kind: 'none' } : { kind: 'value', value: copyObject(body as KubeObject) };
 }
 
+function objectOf(status: number, { object }: { readonly object: unknown }): unknown {
+  if (status >= 400) throw new StatusError(object as Status);
+  return deepFreeze(object);
+}
+
 /** The answer as a client of HTTP would have decoded it; failures are thrown. */
 async function contentOf({ method }: TransportRequest, { status, headers, body }: ApiResponse): Promise<unknown> {
-  if (body.kind === 'object') {
-    if (status >= 400) throw new StatusError(body.object as Status);
-    return deepFreeze(body.object);
-  }
+  if (body.kind === 'object') return objectOf(status, body);
   if (body.kind === 'none') return undefined;
   const chunks: Uint8Array[] = [];
   if (body.kind === 'bytes') chunks.push(...body.chunks);

@@ -241,11 +241,18 @@ class Server implements ApiServer {
     this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
     this.#paths.set('/metrics', this.#metricsHandler(apiStore));
-    const historyPage = onFirstCall(async () => (await import('./history-page.ts')).historyHandler(apiStore.store));
+    const historyPage = onFirstCall(() => this.#historyHandler(apiStore));
     this.#paths.set('/coracle/v1/history', historyPage);
     this.#starting = this.#start(apiStore);
     // Whoever waits for readiness gets the error; nobody waiting is no reason to end the process.
     this.#starting.catch(() => {});
+  }
+
+  async #historyHandler(apiStore: ApiStore): Promise<Handler> {
+    const { historyHandler } = await import('./history-page.ts');
+    const isOne = apiStore.kind === 'objects' || !apiStore.further?.length;
+    const leases = () => (isOne ? this.#environment.storageNamed('leases.coordination.k8s.io') : undefined);
+    return historyHandler({ store: apiStore.store, clock: this.clock, leases });
   }
 
   /** Of resources that are stored nowhere. */

@@ -15,6 +15,7 @@ export interface CommandParts {
 type Given<T> = Omit<T, 'dataDir'> & { readonly dataDir?: string };
 
 const surroundings = () => ({ clock: systemClock, report: printProgress(process.stdout) });
+const overrides = "of an etcd: what lies in others, as its API server's --etcd-servers-overrides";
 const count = (value: number) => value.toLocaleString('en-US');
 
 export function addSnapshot(program: Command, { addDataDir, folder, print }: CommandParts): void {
@@ -24,6 +25,7 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
     .argument('<file>', 'where to write it')
     .description('take a snapshot, while the cluster runs or not')
     .option('--from <store>', 'a store of its own: lmdb:DIRECTORY or etcd:URL[,URL] (default: that of --data-dir)')
+    .option('--from-overrides <list>', overrides)
     .option('--replace', 'take the place of a file that is there')
     .option('--salvage', 'of a damaged store: keep what can still be read');
   addEtcdAccess(addDataDir(save)).action(async (file: string, options: Given<SaveCommand>) => {
@@ -66,6 +68,8 @@ export function addSnapshot(program: Command, { addDataDir, folder, print }: Com
 interface MigrateOptions {
   readonly from: string;
   readonly to: string;
+  readonly fromOverrides?: string;
+  readonly toOverrides?: string;
   readonly replace?: boolean;
   readonly lowerRevisions?: boolean;
 }
@@ -78,6 +82,8 @@ export function addMigrate(program: Command, { print }: Pick<CommandParts, 'prin
     )
     .requiredOption('--from <store>', 'lmdb:DIRECTORY or etcd:URL[,URL]')
     .requiredOption('--to <store>', 'likewise')
+    .option('--from-overrides <list>', overrides)
+    .option('--to-overrides <list>', 'likewise')
     .option('--replace', 'a folder: move a store that is there aside; etcd: make it equal, whatever it holds')
     .option('--lower-revisions', 'leave etcd at its own revision; every client has to be started anew then');
   addEtcdAccess(migrate).action(async (options: MigrateOptions) => {

@@ -64,7 +64,7 @@ class TypedClient implements Client {
     };
   }
 
-  async *watch<T>(type: ResourceType<T>, options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  watch<T>(type: ResourceType<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const query = queryOf([
       ['watch', true],
       ['labelSelector', options.labelSelector],
@@ -76,10 +76,8 @@ class TypedClient implements Client {
       ['timeoutSeconds', options.timeoutSeconds],
     ]);
     const path = resourcePath(type, { namespace: options.namespace });
-    for await (const event of this.#transport.stream({ method: 'GET', path, query, signal: options.signal })) {
-      if (event.type === 'ERROR') throw new StatusError(event.object as Status);
-      yield event as WatchEvent<T>;
-    }
+    const frames = this.#transport.stream({ method: 'GET', path, query, signal: options.signal });
+    return { [Symbol.asyncIterator]: () => eventsOf<T>(frames[Symbol.asyncIterator]()) };
   }
 
   create<T extends KubeObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
@@ -143,6 +141,22 @@ class TypedClient implements Client {
     ]);
     return (await this.#transport.send({ ...request, query, signal: options.signal })) as T;
   }
+}
+
+type Frame = Transport extends { stream(request: TransportRequest): AsyncIterable<infer F> } ? F : never;
+
+/** Written out, since a generator would have each event of each watch wait once more. */
+function eventsOf<T>(frames: AsyncIterator<Frame>): AsyncIterator<WatchEvent<T>> {
+  const end = async (): Promise<IteratorReturnResult<undefined>> => {
+    await frames.return?.();
+    return { done: true, value: undefined };
+  };
+  const told = (frame: IteratorResult<Frame>) => {
+    if (frame.done || frame.value.type !== 'ERROR') return frame as IteratorResult<WatchEvent<T>>;
+    const { object } = frame.value;
+    return end().then(() => Promise.reject(new StatusError(object as Status)));
+  };
+  return { next: () => frames.next().then(told), return: end };
 }
 
 function listParameters(options: ListOptions): Parameters {

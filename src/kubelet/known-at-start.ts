@@ -2,12 +2,14 @@
  * What a kubelet must know before it does anything: its machine, its runtime, and what an earlier kubelet gave to Pods that may still run.
  * All of it is read again from the node's own files, so that a restart takes nothing away and gives nothing twice.
  */
+import { messageOf } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
 import { restoredDevices } from './devices/restored-devices.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { PulledImages } from './images/pulled-images.ts';
+import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { Allocations } from './resize/allocations.ts';
 import { NodeResources } from './resource-managers/node-resources.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
@@ -21,6 +23,7 @@ export interface KnownAtStart {
   readonly allocations: Allocations;
   readonly pulled: PulledImages | undefined;
   readonly users: UserNamespaces;
+  readonly metrics: KubeletMetrics;
 }
 
 export interface StartOptions {
@@ -34,33 +37,37 @@ export async function knownAtStart(context: ComponentContext, options: StartOpti
   const { host, runtime } = options;
   const { log, signal } = context;
   const [facts, version] = await Promise.all([host.facts(), runtime.version({ signal })]);
-  const devices = await restoredDevices(context, host);
+  const metrics = new KubeletMetrics();
+  const devices = await restoredDevices({ ...context, metrics }, host);
   const resources = await nodeResources(context, options, devices);
   const allocations = new Allocations({ state: host.state, log });
   await allocations.restore();
-  const pulled = pulledImages(context, options);
+  const pulled = pulledImages(context, { ...options, metrics });
   await pulled?.restore(() => runtime.listImages({ signal }));
-  const users = userNamespaces(options);
+  const users = await userNamespaces(options);
   await users.restore();
-  return { facts, version, devices, resources, allocations, pulled, users };
+  return { facts, version, devices, resources, allocations, pulled, users, metrics };
 }
 
-function userNamespaces({ configuration, host: { state } }: StartOptions): UserNamespaces {
+async function userNamespaces({ configuration, host }: StartOptions): Promise<UserNamespaces> {
   const { maxPods, userNamespaceIdsPerPod: idsPerPod } = configuration;
-  return new UserNamespaces({ state, idsPerPod, maxPods });
+  const range = await host.subordinateIds?.().catch((error) => {
+    throw new Error(`create user namespace manager: kubelet mappings: ${messageOf(error)}`, { cause: error });
+  });
+  return new UserNamespaces({ state: host.state, idsPerPod, maxPods, range });
 }
 
 /** Undefined where an image that is here is for every Pod. */
 function pulledImages(
   { clock, log }: ComponentContext,
-  { configuration, host }: StartOptions,
+  { configuration, host, metrics }: StartOptions & { readonly metrics: KubeletMetrics },
 ): PulledImages | undefined {
   if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
   const verification = {
     policy: configuration.imagePullCredentialsVerificationPolicy,
     allowlist: configuration.preloadedImagesVerificationAllowlist,
   };
-  return new PulledImages({ state: host.state, clock, log, verification });
+  return new PulledImages({ state: host.state, clock, log, verification, metrics });
 }
 
 /** Undefined where containers have nothing for themselves. Rejects when the checkpoint does not fit the configuration. */

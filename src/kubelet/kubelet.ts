@@ -18,10 +18,13 @@ import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { type NodeCredentialFiles, NodeCredentials } from './images/node-credentials.ts';
 import { KeyedBackoff } from './keyed-backoff.ts';
 import { type KnownAtStart, knownAtStart } from './known-at-start.ts';
 import type { LogOptions } from './logs/container-log.ts';
 import { podLog } from './logs/pod-logs.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
+import { measuredRuntime } from './metrics/measured-runtime.ts';
 import { keepNodeLease } from './node/node-lease.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { newNode, registerNode } from './node/registration.ts';
@@ -40,8 +43,11 @@ import type { Allocations } from './resize/allocations.ts';
 import type { NodeResources } from './resource-managers/node-resources.ts';
 import { keepPlacement } from './resource-managers/placement-loop.ts';
 import type { ContainerRuntime, RuntimeVersion } from './runtime/runtime.ts';
+import { PodCertificates } from './volumes/pod-certificates.ts';
 import { ReferencedObjects } from './volumes/referenced-objects.ts';
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts';
+import { TrustBundles } from './volumes/trust-bundles.ts';
+import type { VolumeSources } from './volumes/volume-sources.ts';
 
 export interface KubeletOptions {
   readonly nodeName: string;
@@ -59,6 +65,8 @@ export interface KubeletOptions {
   readonly watches?: boolean | undefined;
   /** Evict Pods when memory, disk or process ids run short; default true. Simulated machines do not run short. */
   readonly evicts?: boolean | undefined;
+  /** Files with the node's own credentials for images. */
+  readonly nodeCredentials?: NodeCredentialFiles | undefined;
   /** Programs that give credentials for images. */
   readonly credentialProviders?:
     | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
@@ -78,10 +86,14 @@ export interface Kubelet {
   readonly isReady: boolean;
   /** Why the kubelet makes no progress, or undefined when it does: what its health check tells. */
   problem(): string | undefined;
+  /** Why plugins of devices cannot register; undefined when they can, or need not. */
+  readonly deviceProblem: string | undefined;
   /** Absent where there can be no CSI drivers. */
   readonly csi: NodeCsi | undefined;
   /** What holds Pods up that are to start or to end here. */
   causes(): CauseList;
+  /** What it counts and times of its own work. */
+  readonly metrics: KubeletMetrics;
   /** What was evicted and collected so far, and when the last shutdown began and ended. */
   readonly counts: NodeCareCounts;
   /** All Pods of this node with their newest status. */
@@ -114,6 +126,7 @@ class RunningKubelet implements Kubelet {
   readonly nodeName: string;
   readonly configuration: KubeletConfiguration;
   readonly runtime: ContainerRuntime;
+  readonly metrics: KubeletMetrics;
   readonly host: NodeHost;
   readonly workers: PodWorkers;
   readonly done: Promise<void>;
@@ -130,6 +143,7 @@ class RunningKubelet implements Kubelet {
   readonly #static: StaticPods;
   readonly #tokens: ServiceAccountTokens;
   readonly #csi: NodeCsi | undefined;
+  deviceProblem: string | undefined;
 
   constructor(context: ComponentContext, options: KubeletOptions, known: KnownAtStart) {
     const { facts, version, devices, resources, allocations } = known;
@@ -141,7 +155,12 @@ class RunningKubelet implements Kubelet {
     this.#known = known;
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
-    this.runtime = options.runtime;
+    this.metrics = known.metrics;
+    // Simulated nodes call a runtime of their own process, thousands of them.
+    this.runtime =
+      (options.watches ?? true)
+        ? measuredRuntime(options.runtime, { clock: context.clock, metrics: this.metrics })
+        : options.runtime;
     this.host = options.host;
     this.configuration = { ...defaultConfiguration, ...options.configuration };
     const { clock, log, signal } = context;
@@ -173,6 +192,7 @@ class RunningKubelet implements Kubelet {
       clock,
       log,
       signal,
+      metrics: this.metrics,
       eventedRelistMs: (options.watches ?? true) ? 30_000 : 300_000,
       isActive: () => this.workers.isActive,
       onChange: (uid) => this.workers.wake(uid),
@@ -285,6 +305,10 @@ class RunningKubelet implements Kubelet {
       devices: this.#devices,
       resources: this.#resources,
       workers: this.workers,
+      metrics: this.metrics,
+      onDeviceProblem: (problem) => {
+        this.deviceProblem = problem;
+      },
       handlers: this.#csi ? { CSIPlugin: this.#csi.plugins } : {},
     });
   }
@@ -296,7 +320,7 @@ class RunningKubelet implements Kubelet {
         { nodeName: this.nodeName, hostname: this.#hostname },
         { configuration: this.configuration, facts: this.#facts },
       ),
-      pick(this.#context),
+      { ...pick(this.#context), forgetsDevices: this.#devices?.isNew },
     );
   }
 
@@ -359,6 +383,7 @@ class RunningKubelet implements Kubelet {
       configuration: this.configuration,
       runtime: this.runtime,
       host: this.host,
+      metrics: this.metrics,
       facts: this.#facts,
       workers: () => this.workers,
       statusWritten: (pod) => statuses.settled(this.#static.statusTarget(pod)?.uid ?? ''),
@@ -388,9 +413,34 @@ class RunningKubelet implements Kubelet {
     });
   }
 
+  /** What Pods get of the cluster's trust bundles and signers, behind upstream's gates. */
+  #trust(recorder: ServiceParts['recorder']): Pick<VolumeSources, 'trust' | 'certificates'> {
+    const { informers } = this.#context;
+    const { ClusterTrustBundleProjection = false, PodCertificateRequest = false } = this.configuration.featureGates;
+    const wake = (uid: string) => void this.workers.wake(uid);
+    const shared = { ...pick(this.#context), informers };
+    const certificates = new PodCertificates({
+      ...shared,
+      enabled: PodCertificateRequest,
+      nodeName: this.nodeName,
+      node: () => this.#reporter.node,
+      event: (pod, reason, message) =>
+        recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', reason, message),
+      onChange: wake,
+    });
+    return {
+      trust: new TrustBundles({
+        ...shared,
+        enabled: ClusterTrustBundleProjection,
+        onChange: (uids) => uids.forEach(wake),
+      }),
+      certificates,
+    };
+  }
+
   #podServices(options: KubeletOptions, { version, recorder, statuses }: ServiceParts): PodServices {
     const { client, clock, informers, log, random, signal } = this.#context;
-    const { configuration, runtime, host } = this;
+    const { configuration, runtime, host, metrics } = this;
     const watches = options.watches ?? true;
     const objects = new ReferencedObjects({
       client,
@@ -400,7 +450,7 @@ class RunningKubelet implements Kubelet {
       watch: watches,
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
-    const { credentialProviders } = options;
+    const { credentialProviders, nodeCredentials } = options;
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
@@ -412,19 +462,22 @@ class RunningKubelet implements Kubelet {
       runtimeName: version.runtimeName,
       userNamespaces: this.#known.users,
       host,
+      metrics,
       statuses,
       images: new ImagePuller({
         runtime,
         clock,
         maxParallelPulls: configuration.serializeImagePulls ? 1 : Math.max(1, configuration.maxParallelImagePulls),
         pulled: this.#known.pulled,
+        node: nodeCredentials && new NodeCredentials({ files: nodeCredentials, clock, log }),
         providers:
           credentialProviders &&
-          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log }),
+          new CredentialProviders({ ...credentialProviders, client, tokens: this.#tokens, clock, log, metrics }),
+        metrics,
       }),
       prober: new Prober(runtime, host.network),
       objects,
-      volumeSources: { client, objects, tokens: this.#tokens },
+      volumeSources: { client, objects, tokens: this.#tokens, ...this.#trust(recorder) },
       csi: this.#csi,
       restartBackoff: new KeyedBackoff(10_000, configuration.maxContainerRestartPeriodMs),
       facts: this.#facts,

@@ -13,6 +13,7 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { Eviction } from './eviction/eviction.ts';
 import type { PressureCondition } from './eviction/pressure.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { Rejection } from './pods/admission.ts';
 import type { TerminationCause } from './pods/pod-status.ts';
 import type { PodWorkers } from './pods/pod-workers.ts';
@@ -26,6 +27,7 @@ export interface NodeCareOptions {
   readonly signal: AbortSignal;
   readonly configuration: KubeletConfiguration;
   readonly runtime: ContainerRuntime;
+  readonly metrics?: KubeletMetrics | undefined;
   readonly host: NodeHost;
   readonly facts: MachineFacts;
   /** Asked for only once the kubelet runs. */
@@ -70,6 +72,7 @@ export class NodeCare {
       this.#eviction = new Eviction({
         ...shared,
         facts: options.facts,
+        metrics: options.metrics,
         activePods,
         end,
         removeDeadContainers: () => this.#housekeeping.removeDeadContainers(),

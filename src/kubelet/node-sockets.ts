@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts';
 import type { DevicePlugins } from './devices/device-plugins.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
 import type { NodeHost } from './host/host.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { PluginRegistration, type PluginRegistrationOptions } from './plugins/plugin-registration.ts';
 import type { PodWorkers } from './pods/pod-workers.ts';
 import type { NodeResources } from './resource-managers/node-resources.ts';
@@ -20,20 +21,31 @@ export interface NodeSocketsOptions {
   readonly devices: NodeDevices | undefined;
   readonly resources: NodeResources | undefined;
   readonly workers: PodWorkers;
+  readonly metrics?: KubeletMetrics | undefined;
+  /** Plugins of devices cannot register. */
+  onDeviceProblem?(problem: string): void;
   /** Of plugins that have no devices. */
   readonly handlers: PluginRegistrationOptions['handlers'];
 }
 
+const registrationFailed =
+  'device registration error: device plugin registration gRPC server failed and no device plugins can register';
+
 /** Until the signal is aborted. */
 export async function openNodeSockets(options: NodeSocketsOptions): Promise<void> {
-  const { handlers, host, log } = options;
+  const { handlers, host, log, onDeviceProblem } = options;
   const orWithout = <T>(socket: Promise<T>): Promise<T | undefined> =>
     socket.catch((error) => {
       log.error('a socket for other programs of the node cannot be made', { error: messageOf(error) });
       return undefined;
     });
   const [devicePlugins] = await Promise.all([
-    orWithout(listenForDevices(options)),
+    orWithout(
+      listenForDevices(options).catch((error) => {
+        onDeviceProblem?.(`${registrationFailed}: ${messageOf(error)}`);
+        throw error;
+      }),
+    ),
     orWithout(tellPodResources(options)),
   ]);
   if (!host.pluginSockets) return;

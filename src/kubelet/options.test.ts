@@ -112,3 +112,23 @@ it('refuses what it does not know, by name', () => {
   assert.throws(() => kubeletSettings(parseFlags(kubeletFlags, []), { kind: 'Pod' }), /no kind "Pod"/);
   assert.throws(() => settings(['--register-with-taints=nonsense']), /invalid taint spec: nonsense/);
 });
+
+it('shares ids out in units of 16 bits', () => {
+  const ids = (idsPerPod: number) =>
+    settings([], { userNamespaces: { idsPerPod } }).configuration.userNamespaceIdsPerPod;
+  assert.equal(ids(131_072), 131_072);
+  for (const [wrong, rule] of [
+    [0, 'not be less than 65536'],
+    [65_537, 'be a multiple of 65536'],
+    [2 ** 32, 'not be more than 4294967295'],
+  ] as const)
+    assert.throws(() => ids(wrong), { message: `invalid configuration: userNamespaces.idsPerPod must ${rule}` });
+});
+
+it('runs with cgroup v1 unless it is told not to', () => {
+  const fails = (words: readonly string[], content?: object) => settings(words, content).failCgroupV1;
+  assert.deepEqual(
+    [fails([]), fails([], { failCgroupV1: true }), fails(['--fail-cgroupv1']), fails(['--fail-cgroupv1=false'])],
+    [false, true, true, false],
+  );
+});

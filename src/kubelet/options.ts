@@ -62,7 +62,10 @@ export interface KubeletSettings {
   readonly imageEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly failSwapOn: boolean;
+  /** Only where somebody asks for it: cgroup v1 is served here. */
   readonly failCgroupV1: boolean;
+  /** `singleProcessOOMKill: false` in so many words, which cgroup v1 cannot do. */
+  readonly killsWholeContainers: boolean;
   readonly clientQps: number;
   readonly clientBurst: number;
   readonly featureGates: FeatureGates;
@@ -97,7 +100,10 @@ export function kubeletSettings(parsed: ParsedFlags, file?: unknown): KubeletSet
     imageEndpoint: source.text('image-service-endpoint', 'imageServiceEndpoint'),
     runtimeRequestTimeoutMs: source.duration('runtime-request-timeout', 'runtimeRequestTimeout'),
     failSwapOn: source.flag('fail-swap-on', 'failSwapOn'),
-    failCgroupV1: source.flag('fail-cgroupv1', 'failCgroupV1'),
+    failCgroupV1:
+      (source.isGiven('fail-cgroupv1') || source.fileValue('failCgroupV1') !== undefined) &&
+      source.flag('fail-cgroupv1', 'failCgroupV1'),
+    killsWholeContainers: source.fileValue('singleProcessOOMKill') === false,
     clientQps: source.number('kube-api-qps', 'kubeAPIQPS'),
     clientBurst: source.number('kube-api-burst', 'kubeAPIBurst'),
     featureGates: gates,
@@ -125,7 +131,7 @@ function configurationOf(source: SettingSource, gates: FeatureGates): KubeletCon
     nodeLeaseDurationSeconds: source.number(undefined, 'nodeLeaseDurationSeconds'),
     nodeStatusMaxImages: source.number('node-status-max-images', 'nodeStatusMaxImages'),
     maxPods: source.number('max-pods', 'maxPods'),
-    userNamespaceIdsPerPod: source.fileValue<{ readonly idsPerPod?: number }>('userNamespaces')?.idsPerPod || 65_536,
+    userNamespaceIdsPerPod: idsPerPod(source),
     podPidsLimit: source.number('pod-max-pids', 'podPidsLimit'),
     podCidr: source.text('pod-cidr', 'podCIDR'),
     kubeReserved: source.map<string>('kube-reserved', 'kubeReserved'),
@@ -163,6 +169,22 @@ function configurationOf(source: SettingSource, gates: FeatureGates): KubeletCon
     port: source.number('port', 'port'),
     allowedUnsafeSysctls: source.list('allowed-unsafe-sysctls', 'allowedUnsafeSysctls'),
   };
+}
+
+/** Ids come in units of what 16 bits can count, and all of them in 32. */
+function idsPerPod(source: SettingSource): number {
+  const unit = defaultConfiguration.userNamespaceIdsPerPod;
+  const ids = source.fileValue<{ readonly idsPerPod?: number }>('userNamespaces')?.idsPerPod ?? unit;
+  const rule =
+    ids < unit
+      ? `must not be less than ${unit}`
+      : ids % unit !== 0
+        ? `must be a multiple of ${unit}`
+        : ids >= 2 ** 32
+          ? `must not be more than ${2 ** 32 - 1}`
+          : undefined;
+  if (rule !== undefined) throw new FlagError(`invalid configuration: userNamespaces.idsPerPod ${rule}`);
+  return ids;
 }
 
 /** What ends Pods for the node's sake: eviction, and shutdowns. */

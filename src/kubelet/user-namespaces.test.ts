@@ -23,11 +23,28 @@ it('gives each Pod a range of its own, above those of the node, and the same eac
   assert.deepEqual(await namespaces.of('a'), { hostId: 65_536, containerId: 0, length: 65_536 });
   assert.equal((await namespaces.of('b')).hostId, 131_072);
   assert.equal((await namespaces.of('a')).hostId, 65_536);
-  await namespaces.of('c');
-  await assert.rejects(namespaces.of('d'), /could not find an empty slot to allocate a user namespace$/);
   await namespaces.release('b');
   assert.ok(!files.has('pods/b/userns'));
-  assert.equal((await namespaces.of('d')).hostId, 131_072);
+  assert.equal((await namespaces.of('c')).hostId, 131_072);
+});
+
+it('gives what the machine keeps for it, where that is enough for all Pods', async () => {
+  const range = { firstId: 655_360, length: 3 * 65_536 };
+  const { state } = memoryState();
+  const namespaces = new UserNamespaces({ state, ...settings, range });
+  const ids = [];
+  for (const pod of ['a', 'b', 'c']) ids.push((await namespaces.of(pod)).hostId);
+  assert.deepEqual(ids, [655_360, 720_896, 786_432]);
+  await assert.rejects(namespaces.of('d'), /could not find an empty slot/);
+  for (const [wrong, problem] of [
+    [{ firstId: 100_000 }, 'kubelet user assigned ID 100000 is not a multiple of 65536'],
+    [{ firstId: 0 }, 'kubelet user assigned ID 0 must be greater or equal to 65536'],
+    [{ length: 100_000 }, 'kubelet user assigned IDs length 100000 is not a multiple of 65536'],
+    [{ length: 2 * 65_536 }, 'kubelet user assigned IDs are not enough to support 3 pods'],
+  ] as const)
+    assert.throws(() => new UserNamespaces({ state, ...settings, range: { ...range, ...wrong } }), {
+      message: `create user namespace manager: ${problem}`,
+    });
 });
 
 it('is remembered in the folders of the Pods, in the form that upstream has', async () => {

@@ -5,11 +5,18 @@
 import type { StateFolder } from './host/host.ts';
 import type { IdMapping } from './runtime/runtime.ts';
 
+export interface IdRange {
+  readonly firstId: number;
+  readonly length: number;
+}
+
 export interface UserNamespacesOptions {
   readonly state: StateFolder;
-  /** How many ids a Pod has; the ranges begin with the second one of that length. */
+  /** How many ids a Pod has. */
   readonly idsPerPod: number;
   readonly maxPods: number;
+  /** Out of which they are; absent: all but the first range of a Pod's length. */
+  readonly range?: IdRange | undefined;
 }
 
 const podsFolder = 'pods';
@@ -17,11 +24,17 @@ const fileOf = (podUid: string) => `${podsFolder}/${podUid}/userns`;
 
 export class UserNamespaces {
   readonly #options: UserNamespacesOptions;
+  readonly #range: IdRange;
   /** First id of the node's, by the Pod's uid. */
   readonly #firstIds = new Map<string, number>();
 
+  /** Throws when the range cannot be shared out among as many Pods as the node may have. */
   constructor(options: UserNamespacesOptions) {
     this.#options = options;
+    const { idsPerPod, maxPods } = options;
+    this.#range = options.range ?? { firstId: idsPerPod, length: 2 ** 32 - idsPerPod };
+    const problem = rangeProblem(this.#range, idsPerPod, maxPods);
+    if (problem !== undefined) throw new Error(`create user namespace manager: ${problem}`);
   }
 
   /** Takes note of the ranges of Pods that were here before. */
@@ -72,9 +85,10 @@ export class UserNamespaces {
   }
 
   #freeId(): number {
-    const { idsPerPod, maxPods } = this.#options;
+    const { idsPerPod } = this.#options;
+    const { firstId, length } = this.#range;
     const taken = new Set(this.#firstIds.values());
-    for (let index = 1; index <= maxPods; index++) if (!taken.has(index * idsPerPod)) return index * idsPerPod;
+    for (let id = firstId; id < firstId + length; id += idsPerPod) if (!taken.has(id)) return id;
     throw new Error('create user namespace: could not find an empty slot to allocate a user namespace');
   }
 
@@ -90,13 +104,23 @@ export class UserNamespaces {
       throw problem('invalid user namespace configuration: GID and UID mapping should be identical');
     const { containerId, hostId = 0, length } = mapping;
     if (containerId !== 0) throw problem('invalid user namespace configuration: UID 0 must be mapped');
-    const { idsPerPod, maxPods } = this.#options;
+    const { idsPerPod } = this.#options;
+    const range = this.#range;
     if (length !== idsPerPod) throw problem(`wrong user namespace length ${length}`);
     if (hostId % idsPerPod !== 0) throw problem(`wrong user namespace offset specified ${hostId}`);
-    if (hostId < idsPerPod || hostId > maxPods * idsPerPod) throw problem(`id ${hostId} is out of range`);
+    if (hostId < range.firstId || hostId >= range.firstId + range.length) throw problem(`id ${hostId} is out of range`);
     if ([...this.#firstIds.values()].includes(hostId)) throw problem('range picked for pod already taken');
     return hostId;
   }
+}
+
+function rangeProblem({ firstId, length }: IdRange, idsPerPod: number, maxPods: number): string | undefined {
+  const assigned = 'kubelet user assigned ID';
+  if (firstId % idsPerPod !== 0) return `${assigned} ${firstId} is not a multiple of ${idsPerPod}`;
+  // Root of the node is never in it.
+  if (firstId < idsPerPod) return `${assigned} ${firstId} must be greater or equal to ${idsPerPod}`;
+  if (length % idsPerPod !== 0) return `${assigned}s length ${length} is not a multiple of ${idsPerPod}`;
+  return length / idsPerPod < maxPods ? `${assigned}s are not enough to support ${maxPods} pods` : undefined;
 }
 
 function parsed(text: string): { readonly uidMappings?: unknown; readonly gidMappings?: unknown } | undefined {

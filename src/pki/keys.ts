@@ -7,6 +7,7 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
+  generateKeyPair,
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto';
@@ -22,6 +23,30 @@ export interface KeySource {
 export const systemKeys: KeySource = {
   generate: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
 };
+
+/** Kinds of keys that Pods can ask for, as the API names them. */
+const keyKinds: Readonly<Record<string, () => Promise<KeyObject>>> = {
+  RSA3072: () => generated('rsa', { modulusLength: 3072 }),
+  RSA4096: () => generated('rsa', { modulusLength: 4096 }),
+  ECDSAP256: () => generated('ec', { namedCurve: 'P-256' }),
+  ECDSAP384: () => generated('ec', { namedCurve: 'P-384' }),
+  ECDSAP521: () => generated('ec', { namedCurve: 'P-521' }),
+  ED25519: () => generated('ed25519', {}),
+};
+
+/** A new private key of that kind, made beside what else the process does: RSA takes a second. */
+export async function generateKeyOf(kind: string): Promise<KeyObject> {
+  if (!Object.hasOwn(keyKinds, kind)) throw new TypeError(`unknown key type ${JSON.stringify(kind)}`);
+  return keyKinds[kind]!();
+}
+
+function generated(type: 'rsa' | 'ec' | 'ed25519', options: object): Promise<KeyObject> {
+  return new Promise((resolve, reject) => {
+    generateKeyPair(type as 'rsa', options as { modulusLength: number }, (error, _public, key) =>
+      error ? reject(error) : resolve(key),
+    );
+  });
+}
 
 /** The same keys for the same seed. Only as secret as `random` is. */
 export function keysFrom(random: Random): KeySource {

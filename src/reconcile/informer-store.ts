@@ -2,7 +2,7 @@
  * What an informer holds: objects by key, by namespace and by whatever indexes its readers asked for. Handing out lists copies
  * references only; the objects themselves are shared and frozen.
  */
-import { type KubeObject, keyOf } from '../apimachinery/meta.ts';
+import type { KubeObject } from '../apimachinery/meta.ts';
 
 interface Index<T> {
   readonly values: (object: T) => readonly string[];
@@ -11,7 +11,8 @@ interface Index<T> {
 
 export class InformerStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
-  readonly #namespaces: Index<T> = index((object) => [object.metadata.namespace ?? '']);
+  /** Made when the first reader asks for a namespace: many informers never hear of one. */
+  #namespaces: Index<T> | undefined;
   readonly #indexes = new Map<string, Index<T>>();
 
   get size(): number {
@@ -27,46 +28,50 @@ export class InformerStore<T extends KubeObject> {
   }
 
   list(namespace?: string): readonly T[] {
-    const objects = namespace === undefined ? this.#objects : this.#namespaces.entries.get(namespace);
-    return objects ? [...objects.values()] : [];
+    if (namespace === undefined) return [...this.#objects.values()];
+    this.#namespaces ??= this.#index((object) => [object.metadata.namespace ?? '']);
+    return found(this.#namespaces, namespace);
   }
 
-  /** Returns what was there before. */
-  set(object: T): T | undefined {
-    const key = keyOf(object);
-    const previous = this.#objects.get(key);
+  /** Puts the object in the place of `previous`, which is what `get` gives for its key. */
+  set(key: string, object: T, previous: T | undefined): void {
     this.#objects.set(key, object);
-    change(this.#namespaces, key, previous, object);
-    for (const one of this.#indexes.values()) change(one, key, previous, object);
-    return previous;
+    this.#change(key, previous, object);
   }
 
   delete(key: string): T | undefined {
     const previous = this.#objects.get(key);
     if (!previous) return undefined;
     this.#objects.delete(key);
-    change(this.#namespaces, key, previous, undefined);
-    for (const one of this.#indexes.values()) change(one, key, previous, undefined);
+    this.#change(key, previous, undefined);
     return previous;
   }
 
   addIndex(name: string, values: (object: T) => readonly string[]): void {
-    if (this.#indexes.has(name)) return;
-    const added = index(values);
-    for (const [key, object] of this.#objects) change(added, key, undefined, object);
-    this.#indexes.set(name, added);
+    if (!this.#indexes.has(name)) this.#indexes.set(name, this.#index(values));
   }
 
   byIndex(name: string, value: string): readonly T[] {
-    const found = this.#indexes.get(name);
-    if (!found) throw new Error(`the informer has no index ${name}`);
-    const objects = found.entries.get(value);
-    return objects ? [...objects.values()] : [];
+    const index = this.#indexes.get(name);
+    if (!index) throw new Error(`the informer has no index ${name}`);
+    return found(index, value);
+  }
+
+  #index(values: (object: T) => readonly string[]): Index<T> {
+    const index: Index<T> = { values, entries: new Map() };
+    for (const [key, object] of this.#objects) change(index, key, undefined, object);
+    return index;
+  }
+
+  #change(key: string, before: T | undefined, after: T | undefined): void {
+    if (this.#namespaces) change(this.#namespaces, key, before, after);
+    if (this.#indexes.size > 0) for (const index of this.#indexes.values()) change(index, key, before, after);
   }
 }
 
-function index<T>(values: (object: T) => readonly string[]): Index<T> {
-  return { values, entries: new Map() };
+function found<T>({ entries }: Index<T>, value: string): readonly T[] {
+  const objects = entries.get(value);
+  return objects ? [...objects.values()] : [];
 }
 
 /** What an object is found under seldom changes with it; then only the object is replaced. */

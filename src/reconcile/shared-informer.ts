@@ -27,7 +27,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
   readonly type: ResourceType<T>;
   readonly #options: SharedInformerOptions;
   readonly #store = new InformerStore<T>();
-  readonly #subscribers = new Set<Subscriber<T>>();
+  /** Replaced, never changed: whoever goes through them sees those of the moment. */
+  #subscribers: readonly Subscriber<T>[] = [];
   readonly #firstSync = Promise.withResolvers<void>();
   #synced = false;
   #resourceVersion = '';
@@ -79,23 +80,25 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
 
   onChange(handler: ChangeHandler<T>): Registration {
     const subscriber: Subscriber<T> = { handler, synced: false };
-    for (const object of this.#store.list()) this.#call(() => handler.added?.(object));
+    for (const object of this.#store.list()) this.#tell([subscriber], object, undefined);
     subscriber.synced = this.#synced;
-    this.#subscribers.add(subscriber);
-    const subscribers = this.#subscribers;
+    this.#subscribers = [...this.#subscribers, subscriber];
     return {
       get synced() {
         return subscriber.synced;
       },
-      remove: () => void subscribers.delete(subscriber),
+      remove: () => {
+        this.#subscribers = this.#subscribers.filter((other) => other !== subscriber);
+      },
     };
   }
 
   replace(items: readonly T[], resourceVersion: string): void {
     const gone = new Set(this.#store.keys());
     for (const item of items) {
-      gone.delete(keyOf(item));
-      this.#put(item);
+      const key = keyOf(item);
+      gone.delete(key);
+      this.#put(key, item);
     }
     for (const key of gone) this.#remove(key, undefined);
     this.#resourceVersion = resourceVersion;
@@ -108,18 +111,16 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
   changed(event: WatchEvent<T>): void {
     const { object } = event;
     if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);
-    else if (event.type !== 'BOOKMARK') this.#put(event.object);
+    else if (event.type !== 'BOOKMARK') this.#put(keyOf(event.object), event.object);
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
 
-  #put(received: T): void {
-    const known = this.#store.get(keyOf(received));
-    if (known && isSameState(known, received)) return;
+  #put(key: string, received: T): void {
+    const previous = this.#store.get(key);
+    if (previous && isSameState(previous, received)) return;
     const object = this.#prepare(received);
-    const previous = this.#store.set(object);
-    for (const { handler } of [...this.#subscribers]) {
-      this.#call(() => (previous ? handler.updated?.(object, previous) : handler.added?.(object)));
-    }
+    this.#store.set(key, object, previous);
+    this.#tell(this.#subscribers, object, previous);
   }
 
   /** `last` is the state the server sent along; without it the state last seen has to do. */
@@ -127,7 +128,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
     const previous = this.#store.delete(key);
     if (!previous) return;
     const object = last ? this.#prepare(last) : previous;
-    for (const { handler } of [...this.#subscribers]) this.#call(() => handler.deleted?.(object));
+    for (const { handler } of this.#subscribers) {
+      try {
+        handler.deleted?.(object);
+      } catch (error) {
+        this.#handlerFailed(error);
+      }
+    }
   }
 
   #prepare(received: T): T {
@@ -142,17 +149,20 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
     return deepFreeze(object);
   }
 
-  #call(notify: () => void): void {
-    try {
-      notify();
-    } catch (error) {
-      const stack = error instanceof Error ? error.stack : undefined;
-      this.#options.log.error('change handler failed', {
-        resource: this.type.resource,
-        error: messageOf(error),
-        stack,
-      });
+  #tell(subscribers: readonly Subscriber<T>[], object: T, previous: T | undefined): void {
+    for (const { handler } of subscribers) {
+      try {
+        if (previous) handler.updated?.(object, previous);
+        else handler.added?.(object);
+      } catch (error) {
+        this.#handlerFailed(error);
+      }
     }
+  }
+
+  #handlerFailed(error: unknown): void {
+    const stack = error instanceof Error ? error.stack : undefined;
+    this.#options.log.error('change handler failed', { resource: this.type.resource, error: messageOf(error), stack });
   }
 }
 

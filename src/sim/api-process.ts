@@ -32,6 +32,7 @@ interface Life {
   readonly store: MortalStore<KubeObject>;
   /** Undefined until it answers. */
   server: ComposedApiServer | undefined;
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
 }
 
 const issuer = 'https://kubernetes.default.svc.cluster.local';
@@ -61,13 +62,7 @@ export class ApiProcess {
   /** How it is called while it is up. */
   get handler(): ((request: ApiRequest) => Promise<ApiResponse>) | undefined {
     const life = this.#life;
-    const server = life?.server?.server;
-    if (!server) return undefined;
-    return async (request) => {
-      const response = await server.handle(request);
-      if (life !== this.#life) throw new ConnectionError('read ECONNRESET', { code: 'ECONNRESET', neverSent: false });
-      return response;
-    };
+    return life?.server ? life.handle : undefined;
   }
 
   get isUp(): boolean {
@@ -77,7 +72,15 @@ export class ApiProcess {
   /** Resolves when it answers. */
   async start(): Promise<void> {
     const { seed, clock, log, store, settings } = this.#options;
-    const life: Life = { store: new MortalStore(store), server: undefined };
+    const life: Life = {
+      store: new MortalStore(store),
+      server: undefined,
+      handle: async (request) => {
+        const response = await life.server!.server.handle(request);
+        if (life !== this.#life) throw new ConnectionError('read ECONNRESET', { code: 'ECONNRESET', neverSent: false });
+        return response;
+      },
+    };
     this.#life = life;
     const { certificatePem, keyPem } = this.authority;
     const server = await startApiServer({

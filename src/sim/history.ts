@@ -82,6 +82,13 @@ export class History {
 
 /** `/registry/pods/default/web-1` is `pods`; a group stands before its resource: `/registry/apps.example.com/things/...`. */
 function resourceOf(key: string): string {
-  const [, , first = '', second = ''] = key.split('/');
-  return first.includes('.') ? `${second}.${first}` : first;
+  const start = key.indexOf('/', 1) + 1;
+  const end = nextSlash(key, start);
+  const first = key.slice(start, end);
+  return first.includes('.') ? `${key.slice(end + 1, nextSlash(key, end + 1))}.${first}` : first;
+}
+
+function nextSlash(key: string, from: number): number {
+  const slash = key.indexOf('/', from);
+  return slash < 0 ? key.length : slash;
 }

@@ -109,11 +109,13 @@ export class Link {
     if (fault === 'dieAfter') onDeath();
     if (fault === 'loseAnswer' || this.isDead) this.#options.onLostAnswer(sent);
     if (fault === 'loseAnswer') throw await this.#brokenConnection();
-    await this.#travel(sent.signal).catch((error: unknown) => {
+    try {
+      await this.#travel(sent.signal);
+    } catch (error) {
       if (response.body.kind === 'watch') response.body.events.cancel();
       this.#options.onLostAnswer(sent);
       throw error;
-    });
+    }
     if (response.body.kind !== 'watch') return response;
     return { ...response, body: { kind: 'watch', events: this.#carried(response.body.events, sent) } };
   }
@@ -123,13 +125,26 @@ export class Link {
   }
 
   /** Rejects when the way is cut for longer than a client waits, or the component has died. */
-  async #travel(signal: AbortSignal): Promise<void> {
-    const { clock, random, delayMs } = this.#options;
-    await new Promise<void>((resolve) => void clock.after(between(random, ...delayMs), resolve));
-    this.#throwIfDead();
-    if (this.#isCut && !(await this.#healedWithin(requestPatienceMs, signal)))
+  #travel(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#options.clock.after(this.#delayMs(), () => {
+        if (this.isDead) reject(this.#dead.signal.reason);
+        else if (this.#isCut) this.#waitForMending(signal).then(resolve, reject);
+        else resolve();
+      });
+    });
+  }
+
+  async #waitForMending(signal: AbortSignal): Promise<void> {
+    if (!(await this.#healedWithin(requestPatienceMs, signal)))
       throw broken('ETIMEDOUT', 'the connection has timed out');
     this.#throwIfDead();
+  }
+
+  /** Of the next message. */
+  #delayMs(): number {
+    const { random, delayMs } = this.#options;
+    return between(random, delayMs[0], delayMs[1]);
   }
 
   async #healedWithin(patienceMs: number, signal: AbortSignal): Promise<boolean> {
@@ -153,9 +168,9 @@ export class Link {
     const take = async (): Promise<readonly WatchFrame[] | undefined> => {
       const batch = await events.takeBatch();
       if (!batch) return undefined;
-      const { adversary, component, clock, random, delayMs } = this.#options;
+      const { adversary, component, clock } = this.#options;
       const fault = adversary.watch?.(request, component, batch);
-      const patience = (fault?.holdMs ?? 0) + between(random, ...delayMs);
+      const patience = (fault?.holdMs ?? 0) + this.#delayMs();
       await new Promise<void>((resolve) => void clock.after(patience, resolve));
       if (this.isDead || fault?.ends) return this.#end(events);
       if (this.#isCut && !(await this.#healedWithin(watchPatienceMs, request.signal))) return this.#end(events);

@@ -166,6 +166,11 @@ export class StorageUnavailableError extends Error {
 /** A backend of its own process refused a call or did not answer; the message is what it says, and is told to clients as it is. */
 export class BackendError extends Error {
   override readonly name: string = 'BackendError';
+
+  /** Whether a write was refused for its size; it has left nothing. */
+  get tooLarge(): boolean {
+    return false;
+  }
 }
 
 /** The store has been closed: what every later call and every open watch ends with. */

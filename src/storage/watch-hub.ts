@@ -110,6 +110,7 @@ export class WatchHub<V> {
 
   #deliver(changes: readonly Version<V>[]): void {
     if (this.#live.size === 0) return;
+    if (changes.length === 1) return this.#deliverOne(changes[0]!);
     const batches = new Map<Watch<V>, StoreEvent<V>[]>();
     for (const change of changes) {
       const watches = this.#live.find(orderedKey(change.key));
@@ -124,6 +125,14 @@ export class WatchHub<V> {
       }
     }
     for (const [watch, events] of batches) this.#send(watch, events);
+  }
+
+  #deliverOne(change: Version<V>): void {
+    const watches = this.#live.find(orderedKey(change.key));
+    const event = watches.length > 0 && this.#readEvent(change, watches);
+    if (!event) return;
+    // Watches may end while they are called.
+    for (const watch of [...watches]) if (change.revision > watch.position) this.#send(watch, [event]);
   }
 
   #catchUp(watch: Watch<V>): void {
@@ -186,7 +195,7 @@ export class WatchHub<V> {
   }
 
   #scheduleProgress(): void {
-    if (this.#progressIsDue || this.#live.size === 0) return;
+    if (this.#progressIsDue || !this.#isSomebodyBehind()) return;
     this.#progressIsDue = true;
     this.#options.clock.soon(() => {
       this.#progressIsDue = false;
@@ -196,6 +205,13 @@ export class WatchHub<V> {
         this.#guard(watch, () => watch.watcher.onProgress!(watch.toldRevision));
       }
     });
+  }
+
+  /** Whoever watches everything has been told by the events themselves. */
+  #isSomebodyBehind(): boolean {
+    for (const watch of this.#live.items())
+      if (watch.toldRevision < this.#position && watch.watcher.onProgress) return true;
+    return false;
   }
 
   #guard(watch: Watch<V>, call: () => void): void {

@@ -1,14 +1,23 @@
 /** `coracle history`, `get --at` and `diff` on a cluster that was changed with kubectl. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestCluster } from './coracle.fixture.ts';
 
 describe('the past of a cluster', () => {
   let cluster: TestCluster;
   let created = '';
+  let auditLog = '';
   before(async () => {
     cluster = await TestCluster.create();
-    assert.equal(cluster.up('--node-name', 'first').status, 0);
+    const policy = join(cluster.folder, 'policy.json');
+    const rules = [{ level: 'Metadata', verbs: ['create', 'patch', 'delete'] }];
+    writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
+    auditLog = join(cluster.folder, 'audit.log');
+    const flags = { 'audit-policy-file': policy, 'audit-log-path': auditLog, 'audit-log-mode': 'blocking' };
+    const words = Object.entries(flags).flatMap(([name, value]) => ['--kube-apiserver-flag', `${name}=${value}`]);
+    assert.equal(cluster.up('--node-name', 'first', ...words).status, 0);
     cluster.kubectl('create', 'configmap', 'a', '--from-literal=key=one');
     created = cluster.kubectl('get', 'configmap', 'a', '-o', 'jsonpath={.metadata.resourceVersion}');
     cluster.kubectl('patch', 'configmap', 'a', '--type=merge', '-p', '{"data":{"key":"two"}}', '--field-manager=me');
@@ -32,6 +41,13 @@ describe('the past of a cluster', () => {
       told('history'),
       /^From revision \d+ \(20.*\) to \d+, \d+ changes that take .*; the whole store takes /,
     );
+  });
+
+  it('tells the users too who asked, by the audit log', () => {
+    const text = told('history', 'configmap/a', '--audit-log', auditLog);
+    assert.match(text, /^REVISION +TIME +USER +BY +CHANGE\n/);
+    for (const change of ['kubectl-create \\(Update\\) +created', 'me \\(Update\\) +1 field', '- +deleted'])
+      assert.match(text, new RegExp(`Z +kubernetes-admin +${change}\n`));
   });
 
   it('shows objects as they were, by revision and by time', () => {

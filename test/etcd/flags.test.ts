@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { configMaps, events, secrets } from '../../src/api/gen/core-v1.ts';
+import { configMaps, events, secrets, services } from '../../src/api/gen/core-v1.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/index.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
@@ -126,7 +126,7 @@ describe('resources with an etcd of their own', needs('etcd'), () => {
     writeFileSync(path, JSON.stringify(encryption));
     const [endpoint] = apart.endpoints;
     const flags = [
-      `--etcd-servers-overrides=/events#${endpoint},/secrets#${endpoint},apps/*#${endpoint}`,
+      `--etcd-servers-overrides=${['/events', '/secrets', '/services', '/apiServerIPInfo', 'apps/*'].map((path) => `${path}#${endpoint}`)}`,
       '--etcd-compaction-interval=2s',
       '--etcd-healthcheck-timeout=500ms',
       '--etcd-readycheck-timeout=500ms',
@@ -152,11 +152,20 @@ describe('resources with an etcd of their own', needs('etcd'), () => {
   test('they lie there and nowhere else, encrypted as at home, and everything else lies at home', async () => {
     await client.create(secrets, { metadata: { name: 'apart', namespace }, stringData: { a: 'b' } });
     await client.create(configMaps, { metadata: { name: 'home', namespace } });
+    const spec = { type: 'NodePort' as const, ports: [{ port: 80 }] };
+    await client.create(services, { metadata: { name: 'apart', namespace }, spec });
+    // What servers agree on beside the resources: node ports lie with the Services.
+    await eventually(async () => {
+      const found = await namesIn(apart);
+      for (const name of ['masterleases/10.0.0.1', 'masterleases/10.0.0.2', 'ranges/servicenodeports'])
+        assert.ok(found.has(`/registry/${name}`), name);
+    });
     const [atHome, there] = await Promise.all([namesIn(home), namesIn(apart)]);
     const secret = '/registry/secrets/default/apart';
     assert.equal(there.get(secret)?.toString('latin1', 0, 22), 'k8s:enc:aesgcm:v1:one:');
     assert.ok(atHome.has('/registry/configmaps/default/home'));
-    const moved = /^\/registry\/(events|secrets|deployments|daemonsets|replicasets|statefulsets|controllerrevisions)\//;
+    const moved =
+      /^\/registry\/(events|masterleases|ranges|secrets|services\/specs|deployments|daemonsets|replicasets|statefulsets|controllerrevisions)\//;
     assert.deepEqual(
       [...atHome.keys()].filter((name) => moved.test(name)),
       [],

@@ -1,6 +1,7 @@
-/** The past over a real etcd, which knows revisions and no times, and which others compact. */
+/** The past over a real etcd, which writes no times down, and which others compact. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { leases } from '../../src/api/gen/coordination-v1.ts';
 import { configMaps } from '../../src/api/gen/core-v1.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { bufferCodec } from '../../src/storage/codec.ts';
@@ -60,12 +61,37 @@ describe('the past of objects in etcd', needs('etcd'), () => {
     assert.deepEqual(await told(), expected);
   });
 
-  test('is not known by time', async () => {
-    const query = new Map([['at', new Date(systemClock.now()).toISOString()]]);
-    const asking = cluster.controlPlane.admin.raw({ method: 'GET', path: '/coracle/v1/history', query });
-    await assert.rejects(asking, {
-      code: 400,
-      message: /does not know when something was written: ask for a revision/,
+  test('is known by time from the Leases that API servers renew', async () => {
+    const { admin } = cluster.controlPlane;
+    const labels = { 'apiserver.kubernetes.io/identity': 'kube-apiserver' };
+    const metadata = { name: 'apiserver-of-long-ago', namespace: 'kube-system', labels };
+    const renewed = (second: string) => ({ renewTime: `2020-01-01T12:00:${second}.000000Z` });
+    const first = await admin.create(leases, { metadata, spec: renewed('00') });
+    await change(5);
+    const second = await admin.update(leases, { ...first, spec: renewed('10') });
+    await change(6);
+    const at = async (time: string) => {
+      const query = new Map([['at', time]]);
+      return ((await admin.raw({ method: 'GET', path: '/coracle/v1/history', query })) as { at: unknown }).at;
+    };
+    const [{ resourceVersion: before }, { resourceVersion: after }] = [first.metadata, second.metadata];
+    const known = (time: string, revision: string | undefined, at: string) => ({
+      time,
+      revision,
+      knownAt: `2020-01-01T12:00:${at}.000000Z`,
+    });
+    for (const [time, expected] of [
+      ['2020-01-01T12:00:00Z', known('2020-01-01T12:00:00Z', before, '00')],
+      ['2020-01-01T12:00:09Z', known('2020-01-01T12:00:09Z', before, '00')],
+      ['2020-01-01T12:00:10Z', known('2020-01-01T12:00:10Z', after, '10')],
+      ['2021-01-01T00:00:00Z', known('2021-01-01T00:00:00Z', after, '10')],
+    ] as const)
+      assert.deepEqual(await at(time), expected);
+    const now = (await at(new Date(systemClock.now()).toISOString())) as { readonly revision: string };
+    assert.ok(Number(now.revision) > Number(after));
+    await assert.rejects(at('2019-12-31T00:00:00Z'), {
+      code: 410,
+      message: '2019-12-31T00:00:00Z lies before what is remembered, which begins at 2020-01-01T12:00:00Z',
     });
   });
 });

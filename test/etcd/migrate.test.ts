@@ -13,6 +13,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/client.ts';
 import { type MigrateCommand, migrate } from '../../src/cluster/data/migration.ts';
 import type { ProgressEvent } from '../../src/cluster/processes/progress.ts';
+import { bufferCodec } from '../../src/storage/codec.ts';
+import { openEtcdStore } from '../../src/storage/etcd/index.ts';
 import { type Etcd, startEtcd } from '../../src/storage/etcd/process.fixture.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { type ClusterData, clusterData, type OpenCluster, openCluster } from '../api/cluster.ts';
@@ -88,6 +90,36 @@ describe('a cluster moved between stores', needs('etcd'), () => {
     await assert.rejects(run({ from: `lmdb:${join(folder, 'none')}` }), { message: /^there is no store in / });
   });
 
+  test('is spread over the etcds that its servers are told of, and comes together again', async (t) => {
+    const [home, apart] = await Promise.all([startEtcd(), startEtcd()]);
+    t.after(() => Promise.all([home.stop(), apart.stop()]));
+    const [endpoint] = apart.endpoints;
+    const overrides = `/secrets#${endpoint},/leases#${home.endpoints},apps/*#${endpoint}`;
+    const { objects: count } = await run({ to: `etcd:${home.endpoints}`, toOverrides: overrides });
+    const [atHome, there] = await Promise.all([keysIn(home), keysIn(apart)]);
+    assert.equal(atHome.length + there.length, count);
+    assert.ok(there.length > 0);
+    const isApart = (key: string) => /^\/registry\/(secrets|deployments|replicasets)\//.test(key);
+    assert.deepEqual([atHome.filter(isApart), there.filter((key) => !isApart(key))], [[], []]);
+
+    // What no server reads there stays there.
+    const stray = await openEtcdStore({ endpoints: home.endpoints, codec: bufferCodec, clock });
+    await stray.put('/registry/secrets/default/stray', Buffer.from('k8s\0of another time'));
+    await stray.close();
+    const together = join(folder, 'together');
+    const back = { from: `etcd:${home.endpoints}`, fromOverrides: overrides, to: `lmdb:${together}` };
+    assert.equal((await run(back)).objects, count);
+    const { objects: after, lastVersion: now } = await seenIn({ storeName: 'LMDB', data: { ...data, path: together } });
+    assert.deepEqual(after, (await seenIn({ storeName: 'LMDB', data })).objects);
+    assert.ok(Number(now) > Number(lastVersion));
+    rmSync(together, { recursive: true });
+    await assert.rejects(run({ ...back, to: `etcd:${endpoint}` }), { message: '--from and --to are the same store.' });
+    await assert.rejects(run({ toOverrides: 'secrets' }), {
+      name: 'CommandError',
+      message: /^--to-overrides secrets: /,
+    });
+  });
+
   test('comes back from etcd with what was made there', async () => {
     const back = join(folder, 'back');
     const before = await seenIn({ endpoints: etcd.endpoints, data });
@@ -108,6 +140,13 @@ async function fill(admin: Client): Promise<void> {
     await admin.create(configMaps, { metadata: { name: `c-${i}`, namespace }, data: { i: `${i}` } });
   await admin.create(secrets, { metadata: { name: 's', namespace }, data: { key: 'AAEC' } });
   await admin.create(services, { metadata: { name: 'web', namespace }, spec: { ports: [{ port: 80 }] } });
+}
+
+async function keysIn({ endpoints }: Etcd): Promise<string[]> {
+  const store = await openEtcdStore({ endpoints, codec: bufferCodec, clock });
+  const { entries } = await store.range({ start: '/registry/', end: '/registry0' });
+  await store.close();
+  return entries.map(({ key }) => key);
 }
 
 async function whileWriting(admin: Client, work: () => Promise<void>): Promise<void> {

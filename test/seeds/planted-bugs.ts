@@ -282,7 +282,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'a write is acknowledged before it is done, and lost',
-    seed: 6,
+    seed: 1,
     caughtAs: /was acknowledged to hold/,
     inCi: true,
     plant: () => {

@@ -68,6 +68,7 @@ const checks: Readonly<Record<string, Check>> = {
   'leases.coordination.k8s.io': lease,
   'csinodes.storage.k8s.io': csiNode,
   'resourceslices.resource.k8s.io': resourceSlice,
+  'podcertificaterequests.certificates.k8s.io': podCertificateRequest,
   'nodes.': node,
   'pods.': pod,
 };
@@ -142,6 +143,19 @@ function resourceSlice(question: Question): AuthorizationDecision {
   }
   const verbs = 'get, watch, list, create, update, patch, delete, deletecollection';
   return noOpinion(`only the following verbs are allowed for a ResourceSlice: ${verbs}`);
+}
+
+/** They are served only with their gate; a node finds its own by listing them. */
+function podCertificateRequest({ nodeName, info }: Question): AuthorizationDecision {
+  if (info.subresource !== '')
+    return noOpinion('nodes may not access the status subresource of PodCertificateRequests');
+  // Creates are further restricted by NodeRestriction.
+  if (info.verb === 'create') return allow;
+  if (info.verb === 'list' || info.verb === 'watch') {
+    if (selects(info.fieldSelector, 'spec.nodeName', nodeName)) return allow;
+    return noOpinion('can only list/watch podcertificaterequests with nodeName field selector');
+  }
+  return noOpinion(`nodes may not ${info.verb} podcertificaterequests`);
 }
 
 function node({ nodeName, info }: Question): AuthorizationDecision {

@@ -14,8 +14,8 @@ import { createOnce } from './ensure.ts';
 export const identityLeaseRenewMs = 10_000;
 export const identityLeaseCollectMs = 3_600_000;
 const leaseDurationSeconds = 3600;
-const namespace = 'kube-system';
-const identityLabel = 'apiserver.kubernetes.io/identity';
+export const identityLeaseNamespace = 'kube-system';
+export const identityLabel = 'apiserver.kubernetes.io/identity';
 const component = 'kube-apiserver';
 
 export interface IdentityLeaseOptions {
@@ -48,21 +48,29 @@ export function identityLease({ client, clock, random, hostname }: IdentityLease
     holderIdentity,
     async renew() {
       const spec = { holderIdentity, leaseDurationSeconds, renewTime: formatMicroTime(clock.now()) };
-      const present = await client.get(leases, { namespace, name }).catch((error: unknown) => {
+      const present = await client.get(leases, { namespace: identityLeaseNamespace, name }).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
-      if (!present) return createOnce(client, leases, { metadata: { name, namespace, labels }, spec });
+      if (!present)
+        return createOnce(client, leases, { metadata: { name, namespace: identityLeaseNamespace, labels }, spec });
       const metadata = { ...present.metadata, labels: { ...present.metadata.labels, ...labels } };
       await client.update(leases, { ...present, metadata, spec: { ...present.spec, ...spec } });
     },
     async collectExpired() {
-      const { items } = await client.list(leases, { namespace, labelSelector: `${identityLabel}=${component}` });
+      const { items } = await client.list(leases, {
+        namespace: identityLeaseNamespace,
+        labelSelector: `${identityLabel}=${component}`,
+      });
       const expired = items.filter((lease) => lease.metadata.name !== name && isExpired(lease, clock.now()));
       await Promise.all(
         expired.map(async ({ metadata }) => {
           const preconditions = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
           try {
-            await client.delete(leases, { namespace, name: metadata.name ?? '' }, { preconditions });
+            await client.delete(
+              leases,
+              { namespace: identityLeaseNamespace, name: metadata.name ?? '' },
+              { preconditions },
+            );
           } catch (error) {
             // Collected by another server, or renewed after all.
             if (!isNotFound(error) && !isConflict(error)) throw error;

@@ -12,6 +12,8 @@ export interface ServerLeasesOptions {
   readonly address: string;
 }
 
+/** Upstream's name for these records, where it is said in which etcd they lie. */
+export const serverLeases = 'apiServerIPInfo';
 const prefix = '/registry/masterleases/';
 const ttlSeconds = 15;
 

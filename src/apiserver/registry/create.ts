@@ -8,7 +8,7 @@ import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { decodeResource } from './body.ts';
-import { trackCreation } from './managed-fields.ts';
+import { shortenedIfTooLarge, trackCreation } from './managed-fields.ts';
 import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
 import { admissionAttributes, type Operation, strategyContext } from './operation.ts';
 import { prepareForCreate, validateNew } from './strategy.ts';
@@ -70,12 +70,12 @@ export async function createObject(
     if (!options.dryRun) refuseVersion(object.metadata);
     kind.behaviour.defaults?.(object);
   }
-  if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options);
+  if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options, { owned });
   for (let attempt = 1; ; attempt++) {
     const named = attempt < nameAttempts ? draft(object) : object;
     named.metadata.name = generateName(metadata.generateName, environment.random);
     try {
-      return await attemptCreate(operation, named as Draft<KubeObject>, options, true);
+      return await attemptCreate(operation, named as Draft<KubeObject>, options, { owned, generated: true });
     } catch (error) {
       if (!(error instanceof NameTaken)) throw error;
       if (attempt === nameAttempts) throw generateNameConflict(kind.hub, named.metadata.name, 1);
@@ -98,7 +98,7 @@ async function attemptCreate(
   operation: Operation,
   object: Draft<KubeObject>,
   options: WriteOptions,
-  generated = false,
+  { owned, generated = false }: { readonly owned: boolean; readonly generated?: boolean },
 ): Promise<Written> {
   const { kind, environment } = operation;
   fillSystemFields(object.metadata, environment.nowText(), environment.random);
@@ -119,7 +119,8 @@ async function attemptCreate(
     const attributes = admissionAttributes(operation, { ...admission, name });
     if (attributes) await environment.admission().validate(attributes);
     await operation.turnForOthers();
-    const written = await store(operation, object, options);
+    const write = (stored: KubeObject) => store(operation, stored, options);
+    const written = await (owned ? write(object) : shortenedIfTooLarge(object, write));
     if (written) {
       kept = true;
       return written;
@@ -139,11 +140,7 @@ async function takenError({ kind, storage }: Operation, { metadata }: KubeObject
   return new StatusError({ ...error.status, message: `object is being deleted: ${error.message}` });
 }
 
-async function store(
-  { storage }: Operation,
-  object: Draft<KubeObject>,
-  options: WriteOptions,
-): Promise<Written | undefined> {
+async function store({ storage }: Operation, object: KubeObject, options: WriteOptions): Promise<Written | undefined> {
   const key = storage.key(object.metadata.namespace ?? '', object.metadata.name!);
   if (options.dryRun) return (await storage.read(key)) ? undefined : { object };
   const result = await storage.create(key, object);

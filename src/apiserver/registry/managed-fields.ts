@@ -3,6 +3,7 @@
  * kinds. Ownership is reckoned before admission and the strategies, as upstream does: what these change on their own belongs
  * to nobody.
  */
+
 import type { ManagedFieldsEntry } from '../../apimachinery/gen/meta-v1.ts';
 import type { JsonObject } from '../../apimachinery/managed-fields/comparison.ts';
 import type { FieldSet } from '../../apimachinery/managed-fields/field-set.ts';
@@ -18,6 +19,7 @@ import {
 import { type OwnedKind, updateOwnership } from '../../apimachinery/managed-fields/ownership.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { equalBut, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { BackendError } from '../../storage/store.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../resources.ts';
 import type { Operation } from './operation.ts';
@@ -206,3 +208,21 @@ export function sameOwners(a: KubeObject, b: KubeObject): boolean {
 }
 
 const whenWritten: ReadonlySet<string> = new Set(['time']);
+
+/**
+ * An object that the backend finds too large is written once more without its managedFields, which can be the larger part of it: who owns
+ * which field is then not known, but what was asked for is kept. Not for an apply, whose result is about the owners. `write` may be called
+ * twice, the second time with a copy.
+ */
+export async function shortenedIfTooLarge<T extends KubeObject, R>(
+  object: T,
+  write: (object: T) => Promise<R>,
+): Promise<R> {
+  try {
+    return await write(object);
+  } catch (error) {
+    const { managedFields, ...metadata } = object.metadata;
+    if (!(error instanceof BackendError && error.tooLarge) || !managedFields?.length) throw error;
+    return write({ ...object, metadata });
+  }
+}

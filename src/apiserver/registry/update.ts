@@ -14,7 +14,7 @@ import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
-import { copyObject, sameOwners, type Track, trackUpdate } from './managed-fields.ts';
+import { copyObject, sameOwners, shortenedIfTooLarge, type Track, trackUpdate } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
@@ -63,8 +63,8 @@ export interface UpdateSteps {
   readonly beforeCreate?: () => Promise<void>;
   /** Settles who owns what in the new object; default: an update by the client's field manager. */
   readonly track?: Track;
-  /** The object to create has its owners. */
-  readonly owned?: boolean;
+  /** The new object has its owners. */
+  readonly owned?: boolean | undefined;
   /** What admission sees in the object's place; default: the object itself. */
   readonly admitted?: AdmittedPart | undefined;
 }
@@ -105,6 +105,7 @@ export async function updateObject(
       next: await steps.make(current),
       track,
       admitted,
+      owned: steps.owned,
     });
     if ('written' in outcome) return { written: outcome.written, created: false };
     if (attempt === steps.attempts) throw conflict(kind.hub, info.name);
@@ -149,7 +150,7 @@ function versionOf(resourceVersion: string | undefined): number {
   }
 }
 
-interface Candidate extends Pick<UpdateSteps, 'admitted'> {
+interface Candidate extends Pick<UpdateSteps, 'admitted' | 'owned'> {
   readonly current: CacheEntry;
   readonly next: Draft<KubeObject>;
   readonly track: Track;
@@ -160,7 +161,7 @@ type Attempt = { readonly written: Written } | { readonly current: CacheEntry | 
 async function attemptUpdate(
   operation: Operation,
   options: WriteOptions,
-  { current, next, track, admitted }: Candidate,
+  { current, next, track, admitted, owned }: Candidate,
 ): Promise<Attempt> {
   const { kind, info, environment, subresource, storage } = operation;
   const previous = current.object();
@@ -203,7 +204,8 @@ async function attemptUpdate(
       const resourceVersion = String(current.revision);
       return { written: { object: { ...next, metadata: { ...next.metadata, resourceVersion } } } };
     }
-    const result = await storage.replace(current, next as KubeObject);
+    const replace = (object: KubeObject) => storage.replace(current, object);
+    const result = await (owned ? replace(next as KubeObject) : shortenedIfTooLarge(next as KubeObject, replace));
     if (!result.ok) return { current: result.current };
     kept = true;
     return { written: { entry: result.entry } };

@@ -74,7 +74,7 @@ export class CacheEvent {
     return frame;
   }
 
-  /** Frames are shared by the watchers of the moment; those who come later have them made again. */
+  /** All watchers of the moment have what is theirs and share it; those who come later have it made again. */
   forgetFrames(): void {
     this.#frames = [];
     this.#types = undefined;

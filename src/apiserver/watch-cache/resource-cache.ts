@@ -177,7 +177,6 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       this.#early.push(...events);
       return;
     }
-    const changes: CacheEvent[] = [];
     for (const event of events) {
       // Where the feed lags behind the store, the read that filled the cache has shown this already.
       if (event.revision <= this.#loadedRevision) continue;
@@ -185,12 +184,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       if (!change) continue;
       this.#history.push(change);
       this.#watchers.dispatch(change);
-      changes.push(change);
+      change.forgetFrames();
     }
-    if (this.#watchers.size > 0)
-      this.#options.clock.soon(() => {
-        for (const change of changes) change.forgetFrames();
-      });
   }
 
   reset(): void {

@@ -5,7 +5,7 @@ import { StatusError } from '../../apimachinery/status.ts';
 import { systemClock } from '../../base/clock.ts';
 import { withClusterClient } from '../../cluster/kubeconfigs/cluster-client.ts';
 import type { CommandParts } from '../store-commands.ts';
-import { Past } from './past.ts';
+import { type ObjectHistory, Past, type Target } from './past.ts';
 import { diffText, historyText, keptText, tableText } from './views.ts';
 
 interface ClusterOptions {
@@ -28,6 +28,7 @@ function addHistory(program: Command, parts: Parts): void {
   interface HistoryOptions extends ClusterOptions {
     readonly limit: number;
     readonly allFields?: boolean;
+    readonly auditLog: readonly string[];
     readonly output?: 'json';
   }
   withCluster(program.command('history'), parts)
@@ -38,12 +39,14 @@ function addHistory(program: Command, parts: Parts): void {
     .description('what was changed in an object, when and by whom')
     .option('--limit <number>', `how many changes are shown at most, up to ${mostChanges}`, natural, 50)
     .option('--all-fields', 'show every field of every change')
+    .option('--audit-log <file>', 'a log of the API server, for the users who asked; may be given again', collect, [])
     .addOption(new Option('-o, --output <form>', 'json: with the objects as they were').choices(['json']))
     .action((text: string | undefined, options: HistoryOptions) =>
       inPast(options, parts, async (past) => {
         if (text === undefined) return keptText(await past.kept());
         const target = await past.target(text, options.namespace);
-        const found = await past.history(target, options.limit);
+        const told = await past.history(target, options.limit);
+        const found = options.auditLog.length > 0 ? await withUsers(told, options.auditLog, target) : told;
         return options.output ? JSON.stringify(found, undefined, 2) : historyText(found, options);
       }),
     );
@@ -114,9 +117,10 @@ function withCluster(command: Command, { addDataDir }: Parts): Command {
 /** Prints what `tell` gives; what the server refuses is told as kubectl tells it. */
 async function inPast(options: ClusterOptions, parts: Parts, tell: (past: Past) => Promise<string>): Promise<void> {
   const { kubeconfig, dataDir } = options;
+  const note = (text: string) => void process.stderr.write(`${text}\n`);
   const place = { kubeconfig, dataDir, defaultDataDir: parts.folder({}), clock: systemClock };
   try {
-    await printAll(await withClusterClient(place, (client) => tell(new Past(client, systemClock))));
+    await printAll(await withClusterClient(place, (client) => tell(new Past(client, { clock: systemClock, note }))));
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     process.stderr.write(`Error from server (${error.reason}): ${error.message}\n`);
@@ -127,6 +131,16 @@ async function inPast(options: ClusterOptions, parts: Parts, tell: (past: Past) 
 /** A pipe takes long texts piece by piece, and the process ends when the command does. */
 function printAll(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
+}
+
+async function withUsers(found: ObjectHistory, files: readonly string[], target: Target): Promise<ObjectHistory> {
+  const { auditedRequests, usersOf } = await import('./audit-log.ts');
+  const requests = await auditedRequests(files, target);
+  return { ...found, items: found.items.map((item) => ({ ...item, users: usersOf(item, requests) })) };
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
 }
 
 function natural(text: string): number {

@@ -5,6 +5,7 @@ import type { Client } from '../../client/client.ts';
 export interface NamedResource {
   /** `deployments` */
   readonly name: string;
+  readonly group: string;
   readonly namespaced: boolean;
   /** Of the collection in all namespaces: `/apis/apps/v1/deployments`. */
   pathIn(namespace: string | undefined): string;
@@ -43,7 +44,8 @@ export async function findResource(client: Client, text: string): Promise<NamedR
     // The preferred version stands first.
     const [preferred] = versions;
     const found = preferred?.resources?.find((resource) => namesOf(resource).includes(wanted));
-    if (preferred && found) return named(found, group === '' ? '/api/v1' : `/apis/${group}/${preferred.version}`);
+    if (preferred && found)
+      return named(found, group, group === '' ? '/api/v1' : `/apis/${group}/${preferred.version}`);
   }
   throw statusError({ code: 404, reason: 'NotFound', message: `the server doesn't have a resource type "${text}"` });
 }
@@ -54,10 +56,11 @@ function namesOf({ resource, singularResource, shortNames = [], responseKind }: 
   );
 }
 
-function named({ resource, scope }: DiscoveredResource, root: string): NamedResource {
+function named({ resource, scope }: DiscoveredResource, group: string, root: string): NamedResource {
   const namespaced = scope === 'Namespaced';
   return {
     name: resource,
+    group,
     namespaced,
     pathIn: (namespace) =>
       namespaced && namespace !== undefined ? `${root}/namespaces/${namespace}/${resource}` : `${root}/${resource}`,

@@ -15,6 +15,8 @@ export interface PastObject {
   readonly revision: string;
   readonly time?: string;
   readonly object: KubeObject;
+  /** Who asked for it, where an audit log was given: several, where it cannot tell which of them it was. */
+  readonly users?: readonly string[];
 }
 
 export interface ObjectHistory {
@@ -33,6 +35,12 @@ export interface StoreHistory {
   readonly storeBytes: number;
 }
 
+interface At {
+  readonly revision: string;
+  /** Where that is not the time that was asked for: when the revision is known to have been there. */
+  readonly knownAt?: string;
+}
+
 export interface Target {
   readonly resource: NamedResource;
   readonly namespace: string | undefined;
@@ -45,10 +53,13 @@ const tables = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 export class Past {
   readonly #client: Client;
   readonly #clock: Clock;
+  readonly #note: (text: string) => void;
 
-  constructor(client: Client, clock: Clock) {
+  /** `note`: told what a person should know of an answer. */
+  constructor(client: Client, { clock, note }: { readonly clock: Clock; readonly note: (text: string) => void }) {
     this.#client = client;
     this.#clock = clock;
+    this.#note = note;
   }
 
   /** `deployment/web` */
@@ -78,7 +89,11 @@ export class Past {
         'Give a resourceVersion (1234), a time (2026-01-31T12:00:00Z), or how long ago (10m).',
       );
     const query = new Map([['at', formatTime(timeMs)]]);
-    const { at } = (await this.#client.raw({ method: 'GET', path: page, query })) as { at: { revision: string } };
+    const { at } = (await this.#client.raw({ method: 'GET', path: page, query })) as { at: At };
+    if (at.knownAt !== undefined)
+      this.#note(
+        `The store writes no times down: this is revision ${at.revision}, of ${at.knownAt} and the newest known of that time.`,
+      );
     return at.revision;
   }
 

@@ -11,12 +11,14 @@ const shownCharacters = 60;
 export function historyText({ items, earlierForgotten, skipped }: ObjectHistory, { allFields = false } = {}): string {
   const missing = skipped > 0 ? `${skipped} older changes are left out: --limit shows more.` : '';
   const forgotten = earlierForgotten ? 'Changes before these are no longer remembered.' : '';
+  const withUsers = items.some(({ users }) => users !== undefined);
   const heads = columns([
-    ['REVISION', 'TIME', 'BY', 'CHANGE'],
+    ['REVISION', 'TIME', ...(withUsers ? ['USER'] : []), 'BY', 'CHANGE'],
     ...items.map((item, index) => {
       const { writers, fields } = changeOf(items[index - 1], item);
       const by = item.type === 'DELETED' ? '-' : writers.map(managerText).join(', ') || '-';
-      return [item.revision, timeOf(item), by, whatHappened(item, fields)];
+      const users = withUsers ? [item.users?.join(' or ') || '-'] : [];
+      return [item.revision, timeOf(item), ...users, by, whatHappened(item, fields)];
     }),
   ]).split('\n');
   const lines = items.flatMap((item, index) => {

@@ -1,7 +1,7 @@
 /** What API servers that share a store keep in it to agree with each other; loaded only by those that do. */
 import type { Endpoints, RangeAllocation } from '../../api/gen/core-v1.ts';
 import { isLoopback, parseIp } from '../../apimachinery/addresses.ts';
-import { ServerLeases } from '../../apiserver/bootstrap/server-leases.ts';
+import { ServerLeases, serverLeases } from '../../apiserver/bootstrap/server-leases.ts';
 import type { BytesStore } from '../../apiserver/index.ts';
 import { KeptRecords } from '../../apiserver/kept-records.ts';
 import { defaultNodePortRange, type PortRange } from '../../apiserver/services/node-ports.ts';
@@ -23,14 +23,22 @@ interface Settings {
 }
 
 export function recordsOver(store: BytesStore, { address, nodePortRange }: Settings): SharedRecords {
-  const nodePorts = new KeptRecords<RangeAllocation>(store, 'v1', 'RangeAllocation');
+  const nodePorts = new KeptRecords<RangeAllocation>(placeOf('services', store), 'v1', 'RangeAllocation');
   const ip = address === undefined ? undefined : parseIp(address);
   return {
     servers:
       address === undefined || !ip || isLoopback(ip)
         ? undefined
-        : new ServerLeases({ records: new KeptRecords<Endpoints>(store, 'v1', 'Endpoints'), address }),
+        : new ServerLeases({
+            records: new KeptRecords<Endpoints>(placeOf(serverLeases, store), 'v1', 'Endpoints'),
+            address,
+          }),
     nodePorts,
     repair: (context) => runPortRepair(context, { records: nodePorts, range: nodePortRange ?? defaultNodePortRange }),
   };
+}
+
+function placeOf(resource: string, home: BytesStore): BytesStore {
+  const place = home.further?.find(({ keeps }) => keeps(resource));
+  return place ? { ...home, store: place.store } : home;
 }

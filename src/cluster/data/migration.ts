@@ -7,15 +7,15 @@ import { lockDirectory } from '../../storage/lmdb/directory-lock.ts';
 import { lmdbSource } from '../../storage/transfer/lmdb-source.ts';
 import { fillLmdb } from '../../storage/transfer/lmdb-target.ts';
 import { fillStore } from '../../storage/transfer/store-target.ts';
-import { TransferError, type TransferSource } from '../../storage/transfer/transfer.ts';
+import type { TransferSource } from '../../storage/transfer/transfer.ts';
 import { CommandError } from '../command-error.ts';
 import { type Report, reportStep } from '../processes/progress.ts';
+import { closePlaces, type EtcdPlace, openPlaces, sourceOfPlaces } from './etcd-places.ts';
 import {
   asideName,
   checkIdle,
   type EtcdAccess,
-  etcdSource,
-  openEtcdAt,
+  overlap,
   parseStoreAddress,
   registryPrefix,
   type StoreAddress,
@@ -25,6 +25,9 @@ import {
 export interface MigrateCommand extends EtcdAccess {
   readonly from: string;
   readonly to: string;
+  /** What the API servers of a source or target in etcd are given as `--etcd-servers-overrides`. */
+  readonly fromOverrides?: string | undefined;
+  readonly toOverrides?: string | undefined;
   readonly replace?: boolean | undefined;
   /** Leave etcd's revisions where they are, though they are lower than those that clients know. */
   readonly lowerRevisions?: boolean | undefined;
@@ -44,10 +47,9 @@ export interface Migrated {
 }
 
 export async function migrate(command: MigrateCommand, surroundings: MigrateSurroundings): Promise<Migrated> {
-  const from = parseStoreAddress(command.from, '--from');
-  const to = parseStoreAddress(command.to, '--to');
-  if (JSON.stringify(from) === JSON.stringify(to))
-    throw new CommandError('--from and --to are the same store.', 'Name another one with --to.');
+  const from = parseStoreAddress(command.from, '--from', command.fromOverrides);
+  const to = parseStoreAddress(command.to, '--to', command.toOverrides);
+  if (overlap(from, to)) throw new CommandError('--from and --to are the same store.', 'Name another one with --to.');
   try {
     await using source = await openExclusively(from, command, surroundings);
     return await fill(to, source, { command, surroundings });
@@ -76,22 +78,25 @@ async function openExclusively(
       },
     };
   }
-  const store = await openEtcdAt(address.endpoints, access, clock);
+  const places = await openPlaces(address, access, clock);
   try {
-    await reportStep(report, clock)('nobody is at work on the source', () => checkIdle(store, { clock, listenMs }));
-    const source = await etcdSource(store, clock);
-    return {
-      ...source,
-      async *read() {
-        yield* source.read();
-        if ((await store.currentRevision()) !== source.revision)
-          throw new TransferError('somebody has written to the source meanwhile');
-      },
-    };
+    await idle(places, 'source', { clock, report, listenMs });
   } catch (error) {
-    await store.close();
+    await closePlaces(places);
     throw error;
   }
+  return sourceOfPlaces(places, { clock, alone: true });
+}
+
+/** Rejects when an API server works on one of them. */
+async function idle(
+  places: readonly EtcdPlace[],
+  side: 'source' | 'target',
+  { clock, report, listenMs }: MigrateSurroundings,
+): Promise<void> {
+  await reportStep(report, clock)(`nobody is at work on the ${side}`, async () => {
+    await Promise.all(places.map(({ store }) => checkIdle(store, { clock, listenMs })));
+  });
 }
 
 interface Filling {
@@ -100,7 +105,7 @@ interface Filling {
 }
 
 async function fill(to: StoreAddress, source: TransferSource, { command, surroundings }: Filling): Promise<Migrated> {
-  const { clock, report, listenMs } = surroundings;
+  const { clock, report } = surroundings;
   const { replace = false } = command;
   const step = reportStep(report, clock);
   const nowMs = clock.now();
@@ -110,19 +115,23 @@ async function fill(to: StoreAddress, source: TransferSource, { command, surroun
     const objects = await step('copied and compared', (told) => fillLmdb(to.path, source, { ...options, told }));
     return { objects, setAside };
   }
-  const store = await openEtcdAt(to.endpoints, command, clock);
+  const places = await openPlaces(to, command, clock);
   try {
-    await step('nobody is at work on the target', () => checkIdle(store, { clock, listenMs }));
+    await idle(places, 'target', surroundings);
     const revision = command.lowerRevisions ? 0 : source.revision;
     const options = { prefix: registryPrefix, replace, revision, nowMs };
     const toldRaising = (done: number, all: number) =>
       report({ kind: 'note', text: `raising the revision, ${done} of ${all}` });
-    const objects = await step('copied and compared', (told) =>
-      fillStore(store, source, { ...options, told, toldRaising }),
-    );
+    let objects = 0;
+    for (const { store, endpoints, keeps } of places) {
+      const where = places.length > 1 ? ` at ${endpoints.join(', ')}` : '';
+      objects += await step(`copied and compared${where}`, (told) =>
+        fillStore(store, source, { ...options, keeps, told, toldRaising }),
+      );
+    }
     return { objects, setAside: undefined };
   } finally {
-    await store.close();
+    await closePlaces(places);
   }
 }
 

@@ -13,15 +13,8 @@ import { CommandError } from '../command-error.ts';
 import { type Report, reportStep } from '../processes/progress.ts';
 import { versions } from '../versions.ts';
 import { layOut, openDataDirectory } from './data-directory.ts';
-import {
-  asideName,
-  type EtcdAccess,
-  etcdSource,
-  openEtcdAt,
-  parseStoreAddress,
-  type StoreAddress,
-  toldAsCommand,
-} from './store-address.ts';
+import { openPlaces, sourceOfPlaces } from './etcd-places.ts';
+import { asideName, type EtcdAccess, parseStoreAddress, type StoreAddress, toldAsCommand } from './store-address.ts';
 
 export interface SnapshotSurroundings {
   readonly clock: Clock;
@@ -31,6 +24,8 @@ export interface SnapshotSurroundings {
 export interface SaveCommand extends EtcdAccess {
   /** A store; default: that of the cluster in `dataDir`. */
   readonly from?: string | undefined;
+  /** What the API servers of a store in etcd are given as `--etcd-servers-overrides`. */
+  readonly fromOverrides?: string | undefined;
   readonly dataDir: string;
   readonly replace?: boolean | undefined;
   /** Of a damaged store: what can still be read. */
@@ -51,7 +46,7 @@ export async function saveSnapshotOf(
 ): Promise<SavedSnapshot> {
   const { from, replace = false } = command;
   const address: StoreAddress = from
-    ? parseStoreAddress(from, '--from')
+    ? parseStoreAddress(from, '--from', command.fromOverrides)
     : { kind: 'lmdb', path: layOut(command.dataDir).store };
   try {
     const salvaged = command.salvage ? await openSalvage(address) : undefined;
@@ -123,7 +118,7 @@ export async function checkSnapshot(file: string, { clock, report }: SnapshotSur
 
 async function openSource(address: StoreAddress, access: EtcdAccess, clock: Clock): Promise<TransferSource> {
   if (address.kind === 'lmdb') return lmdbSource(address.path);
-  return etcdSource(await openEtcdAt(address.endpoints, access, clock), clock);
+  return sourceOfPlaces(await openPlaces(address, access, clock), { clock });
 }
 
 function openSalvage(address: StoreAddress): Promise<SalvagedSource> {

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
+import { FlagError } from '../../serving/flags.ts';
 import { bufferCodec } from '../../storage/codec.ts';
 import { type EtcdStore, openEtcdStore, registryRoot } from '../../storage/etcd/index.ts';
 import { DataDirectoryLockedError } from '../../storage/lmdb/directory-lock.ts';
@@ -17,10 +18,16 @@ import { TransferError, type TransferSource } from '../../storage/transfer/trans
 import { readOptionalPem } from '../certificates/pem-files.ts';
 import { CommandError } from '../command-error.ts';
 import { layOut } from './data-directory.ts';
+import { type EtcdOverride, parseOverrides } from './etcd-overrides.ts';
 
-export type StoreAddress =
-  | { readonly kind: 'lmdb'; readonly path: string }
-  | { readonly kind: 'etcd'; readonly endpoints: readonly string[] };
+export type StoreAddress = { readonly kind: 'lmdb'; readonly path: string } | EtcdAddress;
+
+export interface EtcdAddress {
+  readonly kind: 'etcd';
+  readonly endpoints: readonly string[];
+  /** What the cluster keeps elsewhere. */
+  readonly overrides: readonly EtcdOverride[];
+}
 
 /** Flags of upstream's API server, for the side that is etcd. */
 export interface EtcdAccess {
@@ -35,20 +42,52 @@ export const registryPrefix = '/registry/';
 const eventsPrefix = `${registryPrefix}events/`;
 /** Upstream's default of `--event-ttl`: etcd does not tell how long an object still lives. */
 const eventTtlMs = 3_600_000;
-const identityPrefix = `${registryPrefix}leases/kube-system/apiserver-`;
+/** Of this server and of upstream's. */
+const identityPrefixes = ['kube-apiserver-', 'apiserver-'].map((name) => `${registryPrefix}leases/kube-system/${name}`);
 /** API servers renew their Leases every ten seconds. */
 const defaultListenMs = 12_000;
 
-/** Throws a `CommandError`; `flag` is where the text was given. */
-export function parseStoreAddress(text: string, flag: string): StoreAddress {
+/**
+ * Throws a `CommandError`; `flag` is where the text was given. `overrides` goes with it for an etcd, in the words of
+ * `--etcd-servers-overrides`.
+ */
+export function parseStoreAddress(text: string, flag: string, overrides?: string | undefined): StoreAddress {
   const [, kind, place = ''] = /^(lmdb|etcd):(.+)$/.exec(text) ?? [];
+  if (kind === 'lmdb' && overrides !== undefined)
+    throw new CommandError(`${flag}-overrides is for etcd.`, 'A folder has all of a cluster: leave it out.');
   if (kind === 'lmdb') return { kind, path: storeFolder(place) };
   const endpoints = place.split(',');
-  if (kind === 'etcd' && endpoints.every(isServerUrl)) return { kind, endpoints };
+  if (kind === 'etcd' && endpoints.every(isServerUrl))
+    return { kind, endpoints, overrides: overridesFrom(`${flag}-overrides`, overrides, endpoints) };
   throw new CommandError(
     `${flag} ${text} names no store.`,
     'Write it as lmdb:DIRECTORY, or as etcd:https://HOST:2379 (several members: separated by commas).',
   );
+}
+
+/** Those that name the cluster's own servers say nothing. */
+function overridesFrom(flag: string, text: string | undefined, endpoints: readonly string[]): readonly EtcdOverride[] {
+  if (text === undefined) return [];
+  const advice = "Give it as to the API server: '/events#https://10.0.0.4:2379;https://10.0.0.5:2379'.";
+  try {
+    const overrides = parseOverrides(text.split(','));
+    const strange = overrides.flatMap(({ servers }) => servers).find((server) => !isServerUrl(server));
+    if (strange !== undefined) throw new CommandError(`${flag}: ${strange} is no URL of an etcd server.`, advice);
+    return overrides.filter(({ servers }) => !isSameEtcd(servers, endpoints));
+  } catch (error) {
+    throw error instanceof FlagError ? new CommandError(`${flag} ${text}: ${error.message}`, advice) : error;
+  }
+}
+
+/** Whether two stores have a place in common. */
+export function overlap(a: StoreAddress, b: StoreAddress): boolean {
+  if (a.kind === 'lmdb' || b.kind === 'lmdb') return a.kind === 'lmdb' && b.kind === 'lmdb' && a.path === b.path;
+  const placesOf = ({ endpoints, overrides }: EtcdAddress) => [endpoints, ...overrides.map(({ servers }) => servers)];
+  return placesOf(a).some((one) => placesOf(b).some((other) => isSameEtcd(one, other)));
+}
+
+function isSameEtcd(a: readonly string[], b: readonly string[]): boolean {
+  return a.some((server) => b.includes(server));
 }
 
 function storeFolder(folder: string): string {
@@ -86,19 +125,17 @@ export async function openEtcdAt(
   }
 }
 
-/** The store is closed with the source, and where there is none because it could not be read. */
-export async function etcdSource(store: EtcdStore<Buffer>, clock: Clock): Promise<TransferSource> {
-  try {
-    const source = await storeSource(store, {
-      start: registryPrefix,
-      end: prefixEnd(registryPrefix),
-      expiresAtMs: (key) => (key.startsWith(eventsPrefix) ? clock.now() + eventTtlMs : 0),
-    });
-    return { ...source, [Symbol.asyncDispose]: () => store.close() };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+/** What it holds of the cluster. The store stays its owner's. */
+export function etcdSource(
+  store: EtcdStore<Buffer>,
+  { clock, keeps }: { readonly clock: Clock; keeps(key: string): boolean },
+): Promise<TransferSource> {
+  return storeSource(store, {
+    start: registryPrefix,
+    end: prefixEnd(registryPrefix),
+    keeps,
+    expiresAtMs: (key) => (key.startsWith(eventsPrefix) ? clock.now() + eventTtlMs : 0),
+  });
 }
 
 /** Rejects when an API server works on this etcd: where one ever did, it is listened whether anything changes. */
@@ -106,10 +143,11 @@ export async function checkIdle(
   store: EtcdStore<Buffer>,
   { clock, listenMs = defaultListenMs }: { readonly clock: Clock; readonly listenMs?: number | undefined },
 ): Promise<void> {
-  const servers = await store.range({ start: identityPrefix, end: prefixEnd(identityPrefix), limit: 1 });
-  if (servers.count === 0) return;
+  const before = await store.currentRevision();
+  const found = identityPrefixes.map((start) => store.range({ start, end: prefixEnd(start), limit: 1 }));
+  if ((await Promise.all(found)).every(({ count }) => count === 0)) return;
   await sleep(clock, listenMs);
-  if ((await store.currentRevision()) !== servers.revision) throw new TransferError('somebody is writing to etcd');
+  if ((await store.currentRevision()) !== before) throw new TransferError('somebody is writing to etcd');
 }
 
 /** To what name a store in this folder is moved that shall make room for another; undefined where there is none, or it shall not. */

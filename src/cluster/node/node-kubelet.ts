@@ -140,6 +140,7 @@ async function realKubelet(
 ): Promise<Kubelet> {
   const { startKubelet } = await import('../../kubelet/kubelet.ts');
   const { linuxHost } = await import('../../kubelet/host/linux-host.ts');
+  const { credentialFiles } = await import('../../kubelet/host/credential-files.ts');
   const { directory, config } = options;
   const configuration = {
     ...clusterConfiguration(options),
@@ -167,6 +168,7 @@ async function realKubelet(
     runtime: runtime.connection,
     host,
     configuration,
+    nodeCredentials: credentialFiles(directory.kubeletRoot),
   });
 }
 

@@ -17,13 +17,14 @@ import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from './events.ts';
 import { candidatesFor, claim, controlledBy, indexOwnership, planClaims, resolveController } from './ownership.ts';
 import { podFromTemplate } from './pod-template.ts';
-import { becomingAvailable, isPodStopping, nextAvailableInMs } from './pods.ts';
+import { becomingAvailable, nextAvailableInMs } from './pods.ts';
 import {
   planReplicaStatus,
   planReplicas,
   type ReplicaAction,
   type ReplicaOwner,
   type ReplicaStatus,
+  ReplicaViews,
 } from './replication-plan.ts';
 import { slowStart } from './slow-start.ts';
 
@@ -64,12 +65,15 @@ export async function runReplication<T extends KubeObject & ReplicaOwner>(
   await controller.run();
 }
 
+const noClaims = { adopt: [], release: [] };
+
 class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
   readonly #context: ComponentContext;
   readonly #kind: ReplicationKind<T>;
   readonly #owners: Informer<T>;
   readonly #pods: Informer<Pod>;
   readonly #expectations: Expectations;
+  readonly #views: ReplicaViews<T>;
   readonly #events;
 
   constructor(context: ComponentContext, kind: ReplicationKind<T>, owners: Informer<T>, pods: Informer<Pod>) {
@@ -78,6 +82,7 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
     this.#owners = owners;
     this.#pods = pods;
     this.#expectations = new Expectations(context.clock);
+    this.#views = new ReplicaViews((owner) => kind.selectorOf(owner));
     this.#events = context.eventRecorder(kind.eventSource);
   }
 
@@ -137,14 +142,13 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
       return;
     }
     const mayCount = this.#expectations.satisfied(key);
-    const candidates = candidatesFor(this.#pods, owner);
-    const claims = planClaims(owner, this.#kind.selectorOf(owner), candidates.filter(isPodActive));
+    const { owned, others, stopping } = this.#views.sort(owner, candidatesFor(this.#pods, owner));
+    const { adopt, release } = others.length > 0 ? planClaims(owner, this.#kind.selectorOf(owner), others) : noClaims;
     const active = await claim(
       this.#context.client,
       { object: owner, type: this.#kind.type },
-      { type: podType, claims },
+      { type: podType, claims: { owned, adopt, release } },
     );
-    const stopping = candidates.filter((pod) => isPodStopping(pod) && controllerOf(pod)?.uid === owner.metadata.uid);
 
     let action: ReplicaAction = { do: 'nothing' };
     let error: unknown;
@@ -154,11 +158,10 @@ class ReplicationLoop<T extends KubeObject & ReplicaOwner> {
       error = await this.#execute(key, owner, action);
     }
     const failure = error === undefined ? undefined : this.#failure(action, error);
-    const status = planReplicaStatus(
-      owner,
-      { active, terminating: this.#kind.reportsTerminating ? stopping : undefined, failure },
-      this.#context.clock.now(),
-    );
+    const statusAtMs = this.#context.clock.now();
+    const counts = this.#views.count(owner, active, statusAtMs);
+    const terminating = this.#kind.reportsTerminating ? stopping : undefined;
+    const status = planReplicaStatus(owner, { counts, terminating, failure }, statusAtMs);
     if (status) await this.#writeStatus(owner, status);
     if (error !== undefined) throw error;
     const nowMs = this.#context.clock.now();

@@ -47,6 +47,9 @@ export interface Suspects {
   readonly orphan: readonly string[];
 }
 
+const nobody: Suspects = { check: [], orphan: [] };
+const noOwners: readonly OwnerReference[] = [];
+
 export const foregroundFinalizer = 'foregroundDeletion';
 export const orphanFinalizer = 'orphan';
 
@@ -67,14 +70,17 @@ export class OwnerGraph {
       uid = '',
       namespace,
       name = '',
-      ownerReferences = [],
+      ownerReferences = noOwners,
       finalizers = [],
       deletionTimestamp,
     } = object.metadata;
+    const known = this.#nodes.get(uid);
+    // Versions of an object share what is equal in them, and nearly all changes leave its ties as they were.
+    if (known?.type === type && known.owners === ownerReferences && !known.beingDeleted && !deletionTimestamp)
+      if (!this.isSuspect(known)) return nobody;
     const check = new Set<string>();
     const orphan: string[] = [];
-    const node =
-      this.#nodes.get(uid) ?? this.#add({ apiVersion: apiVersionOf(type), kind: type.kind, namespace, name, uid });
+    const node = known ?? this.#add({ apiVersion: apiVersionOf(type), kind: type.kind, namespace, name, uid });
     const appeared = node.type === undefined;
     node.identity = { apiVersion: apiVersionOf(type), kind: type.kind, namespace, name, uid };
     node.type = type;
@@ -132,7 +138,7 @@ export class OwnerGraph {
     const node: MutableNode = {
       identity,
       type: undefined,
-      owners: [],
+      owners: noOwners,
       dependents: new Set(),
       beingDeleted: false,
       deletingDependents: false,
@@ -143,7 +149,6 @@ export class OwnerGraph {
   }
 
   #reown(node: MutableNode, owners: readonly OwnerReference[], check: Set<string>): void {
-    // Versions of an object share what is equal in them.
     if (node.owners === owners && owners.every(({ uid }) => this.#nodes.has(uid))) return;
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(owners.map((reference) => [reference.uid, reference]));
@@ -177,7 +182,9 @@ export class OwnerGraph {
 /** Namespaced owners count in the dependent's own namespace only. */
 function matches(reference: OwnerReference, owner: GraphNode, dependentNamespace: string | undefined): boolean {
   const { identity } = owner;
-  const sameKind = groupOf(reference.apiVersion) === groupOf(identity.apiVersion) && reference.kind === identity.kind;
+  const sameGroup =
+    reference.apiVersion === identity.apiVersion || groupOf(reference.apiVersion) === groupOf(identity.apiVersion);
+  const sameKind = sameGroup && reference.kind === identity.kind;
   const sameScope = identity.namespace === undefined || identity.namespace === dependentNamespace;
   return sameKind && reference.name === identity.name && sameScope;
 }

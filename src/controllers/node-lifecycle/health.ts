@@ -61,9 +61,8 @@ function remember(
   nowMs: number,
 ): HealthRecord {
   const renewed = leaseRenewTime !== undefined && leaseRenewTime > (previous?.leaseRenewTime ?? '');
-  const createdMs = Date.parse(node.metadata.creationTimestamp ?? '') || nowMs;
   let heardAtMs: number;
-  if (!previous) heardAtMs = ready ? nowMs : createdMs;
+  if (!previous) heardAtMs = ready ? nowMs : Date.parse(node.metadata.creationTimestamp ?? '') || nowMs;
   else if (Boolean(previous.ready) !== Boolean(ready)) heardAtMs = nowMs;
   else if (previous.ready?.lastHeartbeatTime !== ready?.lastHeartbeatTime) heardAtMs = nowMs;
   else heardAtMs = previous.heardAtMs;

@@ -18,7 +18,7 @@ import { withKind } from '../common/events.ts';
 import { indexByNode, podsOnNode } from '../common/node-pods.ts';
 import { changeTaints, hasTaint } from '../common/taints.ts';
 import { noExecuteTaints, notReadyNoExecute, planNoScheduleTaints, unreachableNoExecute } from './condition-taints.ts';
-import { type HealthRecord, reviewHealth } from './health.ts';
+import { type HealthRecord, type HealthReport, reviewHealth } from './health.ts';
 import { PacedQueue } from './paced-queue.ts';
 import { planSecondaryLabels } from './secondary-labels.ts';
 import { countsForDisruption, heldBack, planZones, type RateSettings, type ZoneState, zoneOf } from './zones.ts';
@@ -89,7 +89,7 @@ class NodeMonitor {
     this.#context = context;
     this.#nodes = nodes;
     this.#pods = pods;
-    this.#leases = context.informers.of(leases, { namespace: leaseNamespace });
+    this.#leases = context.informers.of(leases);
     this.#events = context.eventRecorder('node-controller');
     this.#settings = {
       monitorGraceMs: options.monitorGraceMs ?? 40_000,
@@ -141,16 +141,19 @@ class NodeMonitor {
   async #look(): Promise<void> {
     this.#noteMembers();
     const readyByZone = new Map<string, string[]>();
-    await Promise.all(
-      this.#nodes.list().map(async (node) => {
-        const ready = await this.#lookAt(node);
-        if (ready === undefined || !countsForDisruption(node)) return;
-        const zone = zoneOf(node);
-        const known = readyByZone.get(zone);
-        if (known) known.push(ready);
-        else readyByZone.set(zone, [ready]);
-      }),
-    );
+    const note = (node: Node, ready: string | undefined) => {
+      if (ready === undefined || !countsForDisruption(node)) return;
+      const zone = zoneOf(node);
+      const known = readyByZone.get(zone);
+      if (known) known.push(ready);
+      else readyByZone.set(zone, [ready]);
+    };
+    const unwell: Promise<void>[] = [];
+    for (const node of this.#nodes.list()) {
+      if (this.#isWell(node)) note(node, 'True');
+      else unwell.push(this.#lookAt(node).then((ready) => note(node, ready)));
+    }
+    await Promise.all(unwell);
     await this.#paceZones(readyByZone);
   }
 
@@ -177,14 +180,28 @@ class NodeMonitor {
     this.#events.record(withKind(nodeType, node), 'Normal', reason, message);
   }
 
+  /** Whether the Node is heard of and ready and nothing is left to be done about it: so it is with nearly all, each looked at every few seconds. */
+  #isWell(node: Node): boolean {
+    const { record, after, conditions } = this.#review(node);
+    if (after !== 'True' || conditions || isTaintedAsLost(node)) return false;
+    this.#health.set(node.metadata.name ?? '', record);
+    this.#queueOf(zoneOf(node)).remove(node.metadata.name ?? '');
+    return true;
+  }
+
+  #review(node: Node): HealthReport {
+    const { name = '' } = node.metadata;
+    const renewTime = this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime;
+    return reviewHealth(node, renewTime, this.#health.get(name), this.#settings, this.#context.clock.now());
+  }
+
   /** Returns the Ready status after the look, or undefined when nothing is known of it yet. */
   async #lookAt(listed: Node): Promise<string | undefined> {
     const { client, clock } = this.#context;
     const name = listed.metadata.name ?? '';
     let node = listed;
     for (let attempt = 1; ; attempt++) {
-      const renewTime = this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime;
-      const report = reviewHealth(node, renewTime, this.#health.get(name), this.#settings, clock.now());
+      const report = this.#review(node);
       try {
         if (report.conditions) {
           node = await client.updateStatus(nodeType, {
@@ -194,8 +211,7 @@ class NodeMonitor {
         }
         this.#health.set(name, report.record);
         if (report.after === undefined) return undefined;
-        const action = this.#actOn(node, report.before, report.after);
-        if (action) await action;
+        await this.#actOn(node, report.before, report.after);
         return report.after;
       } catch (error) {
         if (isNotFound(error)) return undefined;
@@ -212,7 +228,6 @@ class NodeMonitor {
     }
   }
 
-  /** Undefined where nothing is to be done: so it is with nearly all nodes, each of them looked at every few seconds. */
   #actOn(node: Node, before: string, after: string): Promise<unknown> | undefined {
     const taints = noExecuteTaints(after);
     return taints ? this.#actOnLost(node, { before, after, taints }) : this.#markReachable(node);
@@ -237,7 +252,7 @@ class NodeMonitor {
 
   #markReachable(node: Node): Promise<unknown> | undefined {
     this.#queueOf(zoneOf(node)).remove(node.metadata.name ?? '');
-    if (!lostTaints.some((taint) => hasTaint(node, taint))) return undefined;
+    if (!isTaintedAsLost(node)) return undefined;
     return changeTaints(this.#context.client, node, { remove: lostTaints });
   }
 
@@ -319,4 +334,9 @@ class NodeMonitor {
     this.#queues.set(zone, queue);
     return queue;
   }
+}
+
+/** Whether it still has a NoExecute taint from when it was silent or not ready. */
+function isTaintedAsLost(node: Node): boolean {
+  return lostTaints.some((taint) => hasTaint(node, taint));
 }

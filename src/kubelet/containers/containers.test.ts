@@ -192,6 +192,22 @@ describe('resources', () => {
     assert.equal(overheadResources(pod(), settings), undefined);
   });
 
+  it('of the Pod as a whole bound a container that has no limit of its own', () => {
+    const settings = { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100, memoryCapacityBytes: 1000 * 2 ** 20 };
+    const asWhole = { requests: { memory: '500Mi' }, limits: { cpu: '2', memory: '800Mi' } };
+    const own = { name: 'own', resources: { requests: { memory: '100Mi' }, limits: { cpu: '1' } } };
+    const none = { name: 'none' };
+    const of = pod({ containers: [own, none], resources: asWhole });
+    // The 400Mi that no container asks for count half for each.
+    assert.deepEqual(
+      [own, none].map((container) => containerResources(of, container, settings)),
+      [
+        { cpuShares: 1024, cpuQuota: 100_000, cpuPeriod: 100_000, memoryLimitBytes: 800 * 2 ** 20, oomScoreAdj: 700 },
+        { cpuShares: 2048, cpuQuota: 200_000, cpuPeriod: 100_000, memoryLimitBytes: 800 * 2 ** 20, oomScoreAdj: 800 },
+      ],
+    );
+  });
+
   it('decide who is killed first', () => {
     const score = (resources: object, priority?: number) => {
       const container = { name: 'c', resources };

@@ -52,7 +52,8 @@ export function cpuQuota(milliCpu: number, periodMicroseconds: number): number {
 }
 
 export function containerResources(pod: Pod, container: Container, settings: ResourceSettings): LinuxResources {
-  const { requests = {}, limits = {} } = container.resources ?? {};
+  const { requests = {} } = container.resources ?? {};
+  const limits = effectiveLimits(pod, container);
   const limitCpu = limits.cpu === undefined ? 0 : amountOf('cpu', limits.cpu);
   // Where only a limit is given it counts as the request as well.
   const requestCpu = requests.cpu === undefined ? limitCpu : amountOf('cpu', requests.cpu);
@@ -74,6 +75,15 @@ export function containerResources(pod: Pod, container: Container, settings: Res
     ...swapLimits,
     ...(Object.keys(unified).length > 0 ? { unified } : {}),
   };
+}
+
+/** The Pod's as a whole where the container has none of its own. */
+export function effectiveLimits(pod: Pod, container: Container): Readonly<Record<string, string>> {
+  const own = container.resources?.limits ?? {};
+  const missing = Object.entries(pod.spec.resources?.limits ?? {}).filter(
+    ([name]) => (name === 'cpu' || name === 'memory') && (own[name] === undefined || amountOf(name, own[name]) === 0),
+  );
+  return missing.length === 0 ? own : { ...own, ...Object.fromEntries(missing) };
 }
 
 /** None of what a container does not ask for; what the Pod as a whole may have where the container names none. */
@@ -165,21 +175,26 @@ export function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes:
     case 'BestEffort':
       return 1000;
     default: {
-      const request = container.resources?.requests?.memory;
-      const score = burstableScore(request === undefined ? 0 : amountOf('memory', request), memoryCapacityBytes);
+      const share = unassignedMemoryShare(pod);
+      const scoreOf = ({ resources }: Container) => {
+        const request = resources?.requests?.memory;
+        return burstableScore(share + (request === undefined ? 0 : amountOf('memory', request)), memoryCapacityBytes);
+      };
+      const score = scoreOf(container);
       if (!isSidecar(container) || !pod.spec.initContainers?.includes(container)) return score;
       // A sidecar must not die before the containers that need it.
-      const lowest = Math.min(
-        ...pod.spec.containers.map(({ resources }) =>
-          burstableScore(
-            resources?.requests?.memory ? amountOf('memory', resources.requests.memory) : 0,
-            memoryCapacityBytes,
-          ),
-        ),
-      );
-      return Math.min(score, lowest);
+      return Math.min(score, ...pod.spec.containers.map(scoreOf));
     }
   }
+}
+
+/** What the Pod asks for as a whole and no container for itself counts for all of them alike. */
+function unassignedMemoryShare(pod: Pod): number {
+  const asked = pod.spec.resources?.requests?.memory;
+  if (asked === undefined) return 0;
+  const assigned = podRequests(pod, { withoutPodLevel: true, withoutOverhead: true }).memory ?? 0;
+  const count = pod.spec.containers.length + (pod.spec.initContainers?.length ?? 0);
+  return Math.trunc((amountOf('memory', asked) - assigned) / count);
 }
 
 function burstableScore(requestBytes: number, capacityBytes: number): number {

@@ -17,7 +17,8 @@ export interface CsiDriversOptions {
   readonly nodeInfo: CsiNodeInfo;
   readonly observe: CsiCallObserver;
   /** A driver is there now: what waited for it can go on. */
-  onRegistered(): void;
+  onRegistered(driver: string): void;
+  onGone(driver: string): void;
 }
 
 export class CsiDrivers implements PluginHandler {
@@ -58,7 +59,13 @@ export class CsiDrivers implements PluginHandler {
       await this.#remove(name);
       throw error;
     }
-    this.#options.onRegistered();
+    this.#options.onRegistered(name);
+  }
+
+  /** Asks again how many volumes the node can have, and tells. */
+  async updateCount(name: string): Promise<void> {
+    const { maxVolumesPerNode } = await this.get(name, 'NodeGetInfo').call('NodeGetInfo', {});
+    await this.#options.nodeInfo.setCount(name, Number(maxVolumesPerNode));
   }
 
   deregister({ name }: RegisteredPlugin): Promise<void> {
@@ -71,6 +78,7 @@ export class CsiDrivers implements PluginHandler {
   }
 
   async #remove(name: string): Promise<void> {
+    this.#options.onGone(name);
     this.#drivers.get(name)?.driver.close();
     this.#drivers.delete(name);
     await this.#options.nodeInfo.uninstall(name).catch((error) => {

@@ -26,14 +26,18 @@ export interface CsiExpansionOptions {
 }
 
 /** Sizes are quantities. */
-interface Wish {
-  readonly pod: Pod;
+interface Growth {
   readonly volume: CsiVolume;
   readonly claim: PersistentVolumeClaim;
   readonly size: string;
   /** A controller follows how it goes; older ones only look at the claim's capacity. */
   readonly isFollowed: boolean;
+  /** Another node has grown it, and had the claim say so: this one still has to see it grow. */
+  readonly isTold: boolean;
 }
+
+/** With the Pod on whose behalf it grows. */
+type Wish = Growth & { readonly pod: Pod };
 
 const resizeConditions = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', 'NodeResizeError']);
 const infeasibleCodes: ReadonlySet<number> = new Set([
@@ -46,15 +50,24 @@ export class CsiExpansion {
   readonly #options: CsiExpansionOptions;
   /** Volumes that their drivers will not grow while they are in use here, and the size that was asked for. */
   readonly #refused = new Map<string, string>();
+  /** As this node has seen volumes: one that many nodes write has to grow on each of them. */
+  readonly #seen = new Map<string, string>();
 
   constructor(options: CsiExpansionOptions) {
     this.#options = options;
   }
 
+  mayGrow(volume: CsiVolume): boolean {
+    return growthOf(volume, this.#seen.get(volume.handle)) !== undefined;
+  }
+
   /** Never rejects. */
   async expand(pod: Pod, volume: CsiVolume, place: ExpansionPlace): Promise<void> {
-    const wish = wishOf(pod, volume);
-    if (!wish || this.#refused.get(volume.handle) === wish.size) return;
+    const present = volume.bound?.claim.status?.capacity?.storage;
+    if (present !== undefined && !this.#seen.has(volume.handle)) this.#seen.set(volume.handle, present);
+    const growth = growthOf(volume, this.#seen.get(volume.handle));
+    if (!growth || this.#refused.get(volume.handle) === growth.size) return;
+    const wish = { pod, ...growth };
     if (volume.readOnly) {
       const message = `MountVolume.NodeExpandVolume failed for volume "${volume.specName}" requested read-only file system`;
       this.#tell(wish, 'Warning', 'FileSystemResizeFailed', message);
@@ -69,7 +82,7 @@ export class CsiExpansion {
   }
 
   async #expand(wish: Wish, { driver, capabilities, publishPath, stagingPath = '' }: ExpansionPlace): Promise<void> {
-    const { volume, size, isFollowed } = wish;
+    const { volume, size, isFollowed, isTold } = wish;
     const { client, log, nodeName } = this.#options;
     if (!capabilities.has('EXPAND_VOLUME')) {
       // An older controller waits for nobody here: it takes the volume for grown.
@@ -101,6 +114,8 @@ export class CsiExpansion {
     }
     const message = `MountVolume.NodeExpandVolume succeeded for volume "${volume.specName}" ${nodeName}`;
     this.#tell(wish, 'Normal', 'FileSystemResizeSuccessful', message);
+    this.#seen.set(volume.handle, size);
+    if (isTold) return;
     const { status } = wish.claim;
     await this.#patch(wish, {
       capacity: { storage: size },
@@ -154,16 +169,20 @@ function separator(error: unknown): string {
 }
 
 /** Undefined where nothing has to grow. */
-function wishOf(pod: Pod, volume: CsiVolume): Wish | undefined {
+function growthOf(volume: CsiVolume, seen: string | undefined): Growth | undefined {
   const { claim, volume: source } = volume.bound ?? {};
   const present = claim?.status?.capacity?.storage;
   const wanted = source?.spec.capacity?.storage;
   if (!claim || present === undefined || wanted === undefined) return undefined;
+  const isLess = (a: string, b: string) => amountOf('memory', a) < amountOf('memory', b);
+  const isShared = source?.spec.accessModes?.includes('ReadWriteMany') ?? false;
+  if (isShared && seen !== undefined && isLess(seen, wanted) && !isLess(present, wanted))
+    return { volume, claim, size: wanted, isFollowed: false, isTold: true };
   const state = claim.status?.allocatedResourceStatuses?.storage;
   const allocated = claim.status?.allocatedResources?.storage;
   const isFollowed = state !== undefined || allocated !== undefined;
   const size = isFollowed ? (allocated ?? wanted) : wanted;
-  if (amountOf('memory', present) >= amountOf('memory', size)) return undefined;
+  if (!isLess(present, size)) return undefined;
   if (isFollowed && state !== 'NodeResizePending' && state !== 'NodeResizeInProgress') return undefined;
-  return { pod, volume, claim, size, isFollowed };
+  return { volume, claim, size, isFollowed, isTold: false };
 }

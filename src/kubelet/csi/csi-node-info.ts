@@ -62,6 +62,14 @@ export class CsiNodeInfo {
     });
   }
 
+  /** How many volumes of the driver the node can have now; nothing where it is not installed. */
+  setCount(driver: string, maxVolumes: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const csiNode = () => this.#changeCsiNode((drivers) => withCount(drivers, driver, maxVolumes));
+      await this.#retried('error updating CSINode object with CSI driver node info: error updating CSINode', csiNode);
+    });
+  }
+
   uninstall(driver: string): Promise<void> {
     return this.#inTurn(async () => {
       const csiNode = () =>
@@ -186,7 +194,7 @@ function withCsiDriver(
   { nodeId, maxVolumes, topology }: DriverNode,
 ): readonly CSINodeDriver[] | undefined {
   const topologyKeys = Object.keys(topology).sort();
-  const count = maxVolumes > 0 ? Math.min(maxVolumes, largestCount) : undefined;
+  const count = countOf(maxVolumes);
   const present = drivers.find((driver) => driver.name === name);
   const isKnown =
     present?.nodeID === nodeId &&
@@ -195,4 +203,22 @@ function withCsiDriver(
   if (isKnown) return undefined;
   const own = { name, nodeID: nodeId, topologyKeys, ...(count === undefined ? {} : { allocatable: { count } }) };
   return [...drivers.filter((driver) => driver.name !== name), own];
+}
+
+function withCount(
+  drivers: readonly CSINodeDriver[],
+  name: string,
+  maxVolumes: number,
+): readonly CSINodeDriver[] | undefined {
+  const count = countOf(maxVolumes);
+  const present = drivers.find((driver) => driver.name === name);
+  if (!present || present.allocatable?.count === count) return undefined;
+  const { allocatable: _before, ...rest } = present;
+  const changed = { ...rest, ...(count === undefined ? {} : { allocatable: { count } }) };
+  return drivers.map((driver) => (driver === present ? changed : driver));
+}
+
+/** Undefined: as many as one likes. */
+function countOf(maxVolumes: number): number | undefined {
+  return maxVolumes > 0 ? Math.min(maxVolumes, largestCount) : undefined;
 }

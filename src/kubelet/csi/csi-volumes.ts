@@ -29,6 +29,8 @@ export interface CsiVolumesOptions extends InputSources {
   readonly republishMs: number;
   /** What is said of a driver in the cluster; undefined where nothing is. */
   driverObject(name: string): Promise<CSIDriver | undefined>;
+  /** Whether a volume that is there has to grow. */
+  mayGrow(volume: CsiVolume): boolean;
   /** After a volume is there for its Pod: it may have to grow. */
   expand(pod: Pod, volume: CsiVolume, place: ExpansionPlace): Promise<void>;
   /** The volumes in use are others now. */
@@ -169,7 +171,7 @@ export class CsiVolumes {
     const republishes = object?.spec.requiresRepublish === true;
     const isDue = publishedMs === undefined || (republishes && clock.monotonic() - publishedMs >= republishMs);
     const renewAtMs = republishes ? clock.now() + republishMs : undefined;
-    if (!isDue && !mayGrow(volume)) return { path, renewAtMs };
+    if (!isDue && !this.#options.mayGrow(volume)) return { path, renewAtMs };
     const publishContext = isDue && use.isAttachable ? await this.#attached(pod, volume) : {};
     const driver = this.#driver(volume, use);
     const capabilities = await driver.capabilities();
@@ -407,11 +409,6 @@ function uidOf(pod: Pod): string {
 /** Drivers that can, give their files to the group themselves. */
 function mountGroup(pod: Pod, capabilities: CsiCapabilities): number | undefined {
   return capabilities.has('VOLUME_MOUNT_GROUP') ? pod.spec.securityContext?.fsGroup : undefined;
-}
-
-function mayGrow({ bound }: CsiVolume): boolean {
-  if (!bound) return false;
-  return bound.claim.status?.capacity?.storage !== bound.volume.spec.capacity?.storage;
 }
 
 function checkLifecycleMode({ driver, mode }: CsiVolume, object: CSIDriver | undefined): void {

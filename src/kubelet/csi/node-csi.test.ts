@@ -15,6 +15,7 @@ import {
 } from '../../api/gen/core-v1.ts';
 import { type CSIDriverSpec, csiDrivers, csiNodes, volumeAttachments } from '../../api/gen/storage-v1.ts';
 import { type GrpcServer, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { kubeletHarness } from '../kubelet.fixture.ts';
 import { ServiceAccountTokens } from '../volumes/service-account-tokens.ts';
@@ -153,6 +154,11 @@ describe('a driver', () => {
     const { metadata } = await harness.client.get(nodes, { name: nodeName });
     assert.equal(metadata.annotations?.['csi.volume.kubernetes.io/nodeid'], `{"${driverName}":"node-id"}`);
     assert.equal(metadata.labels?.['topology.hostpath.csi/node'], 'here');
+    const spec = { nodeAllocatableUpdatePeriodSeconds: 10 };
+    await harness.client.create(csiDrivers, { metadata: { name: driverName }, spec });
+    driver.maxVolumes = 3;
+    await clock.advance(10_000);
+    await eventually(async () => assert.deepEqual((await csiNode()).spec.drivers?.[0]?.allocatable, { count: 3 }));
     await csi.plugins.deregister({ name: driverName, endpoint: '', supportedVersions: [] });
     assert.deepEqual((await csiNode()).spec.drivers, []);
     const after = await harness.client.get(nodes, { name: nodeName });
@@ -626,6 +632,30 @@ describe('a volume that grew', () => {
     assert.deepEqual(events, [
       'Warning VolumeResizeFailed NodeExpandVolume.NodeExpandVolume failed for volume "pv-1" : Expander.NodeExpand failed to expand the volume rpc error: code = OutOfRange desc = too large',
     ]);
+  });
+
+  it('grows on each node that writes it, although its claim already says so', async () => {
+    await withDriver();
+    driver.capabilities = expanding;
+    const shared = async (size: string) => {
+      const spec = { capacity: { storage: size }, accessModes: ['ReadWriteMany' as const] };
+      harness.api.put(persistentVolumeClaims, {
+        metadata: { name: 'data', namespace: 'shop' },
+        spec: {},
+        status: { capacity: { storage: size } },
+      });
+      return persistentCsiVolume('data', volume(spec).bound!.volume, await claim(), false);
+    };
+    await csi.mount(pod('a'), await shared('1Gi'));
+    assert.ok(!driver.asked().includes('NodeExpandVolume'));
+    const written = harness.api.writes.length;
+    await csi.mount(pod('a'), await shared('2Gi'));
+    await csi.mount(pod('a'), await shared('2Gi'));
+    assert.deepEqual(
+      driver.calls.filter(({ method }) => method === 'NodeExpandVolume').map(({ request }) => request.capacityRange),
+      [{ requiredBytes: 2n * 1024n ** 3n, limitBytes: 0n }],
+    );
+    assert.equal(harness.api.writes.length, written, 'the claim is as it should be');
   });
 
   it('is left alone where the driver grows nothing on nodes and no controller waits for it', async () => {

@@ -13,6 +13,7 @@ import type { EventRecorder } from '../../reconcile/events.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import type { PluginHandler } from '../plugins/plugin-handler.ts';
 import type { ServiceAccountTokens } from '../volumes/service-account-tokens.ts';
+import { CsiAllocatable } from './csi-allocatable.ts';
 import { CsiAttachments } from './csi-attachments.ts';
 import { CsiDrivers } from './csi-drivers.ts';
 import { CsiExpansion } from './csi-expansion.ts';
@@ -56,7 +57,16 @@ export class NodeCsi {
       log,
       nodeInfo: this.#nodeInfo,
       observe: this.#metrics.observe,
-      onRegistered: () => options.onChange(),
+      onRegistered: (driver) => {
+        allocatable.registered(driver);
+        options.onChange();
+      },
+      onGone: (driver) => allocatable.gone(driver),
+    });
+    const allocatable = new CsiAllocatable({
+      ...options,
+      objects: () => this.#followObjects(),
+      update: (driver) => this.#drivers.updateCount(driver),
     });
     const expansion = new CsiExpansion({ client, clock, log, recorder, nodeName });
     this.#volumes = new CsiVolumes({
@@ -64,6 +74,7 @@ export class NodeCsi {
       drivers: this.#drivers,
       attachments: new CsiAttachments(options),
       driverObject: (name) => this.#driverObject(name),
+      mayGrow: (volume) => expansion.mayGrow(volume),
       expand: (pod, volume, place) => expansion.expand(pod, volume, place),
       onInUseChange: () => void options.reportNode().catch(() => undefined),
     });
@@ -136,10 +147,15 @@ export class NodeCsi {
     return this.#stats.of(podUid);
   }
 
-  /** The objects are followed from the first CSI volume on. */
+  /** The objects are followed from the first driver or volume on. */
   async #driverObject(name: string): Promise<CSIDriver | undefined> {
+    const objects = this.#followObjects();
+    await objects.whenSynced(this.#options.signal);
+    return objects.get(name);
+  }
+
+  #followObjects(): Informer<CSIDriver> {
     this.#objects ??= this.#options.informers.of(csiDrivers);
-    await this.#objects.whenSynced(this.#options.signal);
-    return this.#objects.get(name);
+    return this.#objects;
   }
 }

@@ -5,6 +5,7 @@
  *     {"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"a.b/c","DeviceIDs":{"-1":["d"]},"AllocResp":"..."}],
  *       "RegisteredDevices":{"a.b/c":["d"]}},"Checksum":3660592824}
  */
+import { fnv1a } from '../../base/fnv.ts';
 import { wire } from './gen/device-plugin-v1beta1.ts';
 import type { HeldEntry } from './held-devices.ts';
 
@@ -83,9 +84,3 @@ function checksumOf({ PodDeviceEntries: entries, RegisteredDevices: registered }
 }
 
 const nil = '<nil>';
-
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
-}

@@ -12,6 +12,7 @@ import { grpcServer } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
 import { handleTable } from '../grpc/table-handlers.ts';
 import type { SocketFolder } from '../host/host.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { PluginHandler, RegisteredPlugin } from '../plugins/plugin-handler.ts';
 import { connectDevicePlugin, type DevicePlugin } from './device-plugin.ts';
 import { type RegisterRequest, registrationService } from './gen/device-plugin-v1beta1.ts';
@@ -23,6 +24,7 @@ export interface DevicePluginsOptions {
   readonly signal: AbortSignal;
   readonly folder: SocketFolder;
   readonly devices: NodeDevices;
+  readonly metrics?: KubeletMetrics | undefined;
 }
 
 const version = 'v1beta1';
@@ -41,6 +43,8 @@ export class DevicePlugins implements PluginHandler {
   async listen(): Promise<void> {
     const { folder, signal } = this.#options;
     await folder.clear();
+    // Its presence tells plugins that they can also register through the plugins' registry.
+    await folder.state.write('DEPRECATION', '');
     const server = await grpcServer();
     handleTable(server, registrationService, { Register: (request) => this.#accept(request) });
     await server.listen(`unix://${join(folder.path, socketName)}`);
@@ -70,7 +74,8 @@ export class DevicePlugins implements PluginHandler {
   }
 
   async #accept({ endpoint, resourceName, version: given }: RegisterRequest): Promise<Record<never, never>> {
-    const { folder, log } = this.#options;
+    const { folder, log, metrics } = this.#options;
+    metrics?.count('device_plugin_registration_total', { resource_name: resourceName });
     try {
       if (given !== version)
         throw new Error(

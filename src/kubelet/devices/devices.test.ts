@@ -378,6 +378,8 @@ describe('a restarted kubelet', () => {
     await has(2, 2);
     await resources.admit(wanting('p', 1));
     await devices.saved;
+    assert.equal(devices.isNew, true);
+    assert.ok(existsSync(join(path, 'DEPRECATION')), 'the older way of registering is told as such');
     stop.abort();
     gpus.close();
 
@@ -385,6 +387,7 @@ describe('a restarted kubelet', () => {
     test.after(() => next.abort());
     writeFileSync(join(path, 'other-file'), '');
     const after = await start(next.signal);
+    assert.equal(after.devices.isNew, false);
     assert.ok(existsSync(join(path, 'other-file')), 'only sockets are removed');
     assert.deepEqual(after.devices.capacity(), { capacity: { [gpu]: 0 }, allocatable: { [gpu]: 0 } });
     assert.deepEqual(after.devices.heldBy('p', 'main'), new Map([[gpu, new Map([[1, ['a']]])]]));

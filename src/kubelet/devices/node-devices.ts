@@ -10,6 +10,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { StateFiles } from '../host/host.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import { AllocationError } from '../resource-managers/allocation-error.ts';
 import type { TopologyHint } from '../resource-managers/topology-hints.ts';
 import { type ContainerDevices, joinResponses } from './container-devices.ts';
@@ -26,6 +27,7 @@ export interface NodeDevicesOptions {
   readonly state: StateFiles;
   /** Ids of the machine's memory nodes, by their place in a hint. */
   readonly memoryNodes: readonly number[];
+  readonly metrics?: KubeletMetrics | undefined;
 }
 
 /** What others are told of; set once, before plugins come. */
@@ -69,6 +71,7 @@ export class NodeDevices {
   /** Of init containers that have ended when the next one starts, by Pod and resource. */
   readonly #reusable = new Map<string, Map<string, ReadonlySet<string>>>();
   #listener: DeviceListener | undefined;
+  #isNew = true;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(options: NodeDevicesOptions) {
@@ -79,6 +82,7 @@ export class NodeDevices {
   async restore(): Promise<void> {
     const { clock, log, state } = this.#options;
     const text = await state.read(checkpointFile);
+    this.#isNew = text === undefined;
     if (text === undefined) return;
     try {
       const { held, registered } = parseDeviceCheckpoint(text);
@@ -89,6 +93,11 @@ export class NodeDevices {
       const message = 'Continue after failing to read checkpoint file. Device allocation info may NOT be up-to-date';
       log.error(message, { error: messageOf(error) });
     }
+  }
+
+  /** Whether no kubelet before this one remembered anything. */
+  get isNew(): boolean {
+    return this.#isNew;
   }
 
   listen(listener: DeviceListener): void {
@@ -272,7 +281,10 @@ export class NodeDevices {
   }
 
   async #take({ ids, resource }: Choice, holder: Holder): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const startedMs = clock.monotonic();
     const response = await this.#pluginOf(resource).allocate([...ids]);
+    metrics?.time('device_plugin_alloc_duration_seconds', clock.monotonic() - startedMs, { resource_name: resource });
     const byNode = new Map<number, string[]>();
     for (const id of ids) {
       const nodes = nodesOf(this.#devices.get(resource)?.get(id));

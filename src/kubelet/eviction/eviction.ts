@@ -10,6 +10,7 @@ import { type Clock, sleep, withTimeout } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { Rejection } from '../pods/admission.ts';
 import { isCriticalPod } from '../pods/pod-phase.ts';
 import type { TerminationCause } from '../pods/pod-status.ts';
@@ -30,6 +31,7 @@ export interface EvictionOptions {
   readonly host: NodeHost;
   readonly facts: MachineFacts;
   readonly runtime: ContainerRuntime;
+  readonly metrics?: KubeletMetrics | undefined;
   /** Pods that run or are about to. */
   activePods(): readonly Pod[];
   /** Resolves when nothing of the Pod runs any more. */
@@ -94,6 +96,7 @@ export class Eviction {
   async look(): Promise<number> {
     const { activePods, clock, configuration, onConditions } = this.#options;
     const measurement = await this.#measure();
+    const measuredMs = clock.monotonic();
     const { observations, dedicatedImageFs } = measurement;
     const before = [...this.conditions].join();
     this.#pressure = nextPressure(this.#pressure, observations, clock.monotonic(), {
@@ -107,7 +110,7 @@ export class Eviction {
       if (violators > 0) return violators;
     }
     const [threshold] = this.#pressure.due;
-    return threshold ? this.#relieve(threshold, pods, measurement) : 0;
+    return threshold ? this.#relieve(threshold, pods, { ...measurement, measuredMs }) : 0;
   }
 
   async #measure(): Promise<Measurement> {
@@ -136,9 +139,9 @@ export class Eviction {
   async #relieve(
     threshold: Threshold,
     pods: readonly Pod[],
-    { observations, dedicatedImageFs }: Measurement,
+    { observations, dedicatedImageFs, measuredMs }: Measurement & { readonly measuredMs: number },
   ): Promise<number> {
-    const { log, nodeEvent } = this.#options;
+    const { clock, log, metrics, nodeEvent } = this.#options;
     const resource = resourceOf(threshold.signal);
     log.info('attempting to reclaim', { resource, signal: threshold.signal });
     nodeEvent('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
@@ -146,6 +149,8 @@ export class Eviction {
       log.info('able to reduce resource pressure without evicting pods', { resource });
       return 0;
     }
+    for (const { signal } of this.#pressure.due)
+      metrics?.time('eviction_stats_age_seconds', clock.monotonic() - measuredMs, { eviction_signal: signal });
     const uses = await podUses(this.#options, pods);
     const useOf = (pod: Pod): PodUse | undefined => uses.get(pod.metadata.uid ?? '');
     for (const pod of rankForEviction(threshold.signal, pods, { useOf, dedicatedImageFs })) {

@@ -11,6 +11,7 @@ import type { LogRecord } from '../logs/container-log.ts';
 import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
+import type { IdRange } from '../user-namespaces.ts';
 import type { LocalPayload } from '../volumes/payload.ts';
 
 export interface MachineFacts {
@@ -234,6 +235,8 @@ export interface NodeHost {
   readonly state: StateFolder;
   /** Absent where processors and memory cannot be chosen. */
   topology?(): Promise<MachineTopology>;
+  /** What the machine keeps for users of Pods; undefined, or absent: nothing in particular. */
+  subordinateIds?(): Promise<IdRange | undefined>;
   /** Absent where shutdowns cannot be delayed. */
   readonly shutdown?: ShutdownSource | undefined;
   /** Where CSI volumes lie; absent where there can be none. */

@@ -21,6 +21,7 @@ import { podDiskUse } from './pod-disk-use.ts';
 import { readPressure } from './pressure-stalls.ts';
 import { socketFolder } from './socket-folder.ts';
 import { stateFiles } from './state-files.ts';
+import { subordinateIds } from './subordinate-ids.ts';
 import { LogindShutdown } from './systemd/logind.ts';
 
 export interface LinuxHostOptions {
@@ -56,6 +57,7 @@ export function linuxHost({ clock, random, log, configuration, imageDirectory }:
     network: new LinuxProber(clock),
     logs: new LinuxLogs(clock),
     state: stateFiles(rootDirectory),
+    subordinateIds: () => subordinateIds(),
     topology: async () => linuxTopology((await machineFacts(rootDirectory)).memoryBytes),
     csiFolders: new CsiFolders(rootDirectory),
     pluginSockets: pluginSockets(join(rootDirectory, 'plugins_registry'), log),

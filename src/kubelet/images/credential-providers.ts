@@ -9,6 +9,7 @@ import { parseDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Client } from '../../client/client.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { ServiceAccountTokens } from '../volumes/service-account-tokens.ts';
 import type { CredentialProvider, TokenAttributes } from './credential-provider-settings.ts';
 import { type CredentialSource, Keyring, type RegistryEntry, type SourcedCredentials } from './credentials.ts';
@@ -25,6 +26,7 @@ export interface CredentialProvidersOptions {
   readonly tokens: ServiceAccountTokens;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics?: KubeletMetrics | undefined;
 }
 
 type Entries = Readonly<Record<string, RegistryEntry>>;
@@ -167,13 +169,19 @@ export class CredentialProviders {
         ? { serviceAccountAnnotations: account.annotations }
         : {}),
     };
+    const { clock, metrics } = this.#options;
+    const labels = { plugin_name: provider.name };
+    const startedMs = clock.monotonic();
     const output = this.#options.run(provider, JSON.stringify(request)).catch((error) => {
+      metrics?.count('credential_provider_plugin_errors_total', labels);
       const problem = `error execing credential provider plugin ${provider.name} for image ${repository}`;
       throw new Error(`${problem}: ${messageOf(error)}`, { cause: error });
     });
     let answer: Answer;
     try {
-      answer = decodeAnswer(await output, provider.apiVersion);
+      const text = await output;
+      metrics?.time('credential_provider_plugin_duration', clock.monotonic() - startedMs, labels);
+      answer = decodeAnswer(text, provider.apiVersion);
     } catch (error) {
       const problem = 'failed to get credential from external registry credential provider';
       throw new Error(`${problem}: ${messageOf(error)}`, { cause: error });

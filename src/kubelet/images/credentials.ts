@@ -94,13 +94,20 @@ const decode = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64
 
 /** Without the registry's address: a runtime with a mirror would take them for another server's. */
 function toCredentials(entry: RegistryEntry): RegistryCredentials {
-  const [username, ...rest] = entry.auth ? decode(entry.auth).split(':') : [];
+  const { username, password } = (entry.auth && authParts(entry.auth)) || entry;
   return {
-    username: entry.username ?? username,
-    password: entry.password ?? (entry.auth ? rest.join(':') : undefined),
+    username,
+    password,
     identityToken: entry.identitytoken,
     registryToken: entry.registrytoken,
   };
+}
+
+/** `name:password` in base64, which wins over a name and a password that stand beside it; undefined when it is not that. */
+export function authParts(auth: string): { readonly username: string; readonly password: string } | undefined {
+  const text = decode(auth);
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
 /** Without scheme, and without the version that a registry's API begins with: `https://registry.test/v2/` is `registry.test`. */

@@ -8,10 +8,12 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { formatDuration } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyedBackoff } from '../keyed-backoff.ts';
+import { imageSizeClass, type KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { ContainerRuntime, Image, SandboxConfig } from '../runtime/runtime.ts';
 import type { CredentialProviders } from './credential-providers.ts';
 import { keyringOf, type SourcedCredentials } from './credentials.ts';
 import { withDefaultTag } from './image-names.ts';
+import type { NodeCredentials } from './node-credentials.ts';
 import type { PulledImages } from './pulled-images.ts';
 
 /** Why there is no image: a waiting reason of the container. */
@@ -41,7 +43,10 @@ export interface ImagePullerOptions {
   readonly maxParallelPulls: number;
   /** Absent: an image that is there is for every Pod. */
   readonly pulled?: PulledImages | undefined;
+  /** Of the node itself. */
+  readonly node?: NodeCredentials | undefined;
   readonly providers?: CredentialProviders | undefined;
+  readonly metrics?: KubeletMetrics | undefined;
 }
 
 export interface ImageRequest {
@@ -65,6 +70,12 @@ interface PullRequest extends ImageRequest {
   readonly credentials: readonly SourcedCredentials[];
 }
 
+/** What is known so far of a request's image; told in the end, whichever way that came. */
+interface Outcome {
+  present: boolean | 'unknown';
+  pulls: boolean | 'unknown';
+}
+
 interface UsedCredentials {
   /** By which the registry gave the image; undefined: by none. */
   readonly used: SourcedCredentials | undefined;
@@ -84,15 +95,33 @@ export class ImagePuller {
   }
 
   async ensure(request: ImageRequest): Promise<PresentImage> {
-    const { container, event, found } = request;
-    const requested = container.image ?? '';
+    const { container } = request;
+    const image = container.image ?? '';
+    const policy = policyOf(container, withDefaultTag(image));
+    const outcome: Outcome = { present: 'unknown', pulls: 'unknown' };
+    try {
+      return await this.#ensure(request, image, { policy, outcome });
+    } finally {
+      this.#options.metrics?.count('image_manager_ensure_image_requests_total', {
+        pull_policy: policy.toLowerCase(),
+        present_locally: String(outcome.present),
+        pull_required: String(outcome.pulls),
+      });
+    }
+  }
+
+  async #ensure(
+    request: ImageRequest,
+    requested: string,
+    { policy, outcome }: { readonly policy: string; readonly outcome: Outcome },
+  ): Promise<PresentImage> {
+    const { event, found } = request;
     if (!validReference.test(requested) || /[A-Z]/.test(requested.replace(/[:@][^/]*$/, '').replace(/^[^/]*\//, ''))) {
       const message = `Failed to apply default image tag ${quote(requested)}: couldn't parse image name ${quote(requested)}: invalid reference format`;
       event('Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message);
     }
     const image = withDefaultTag(requested);
-    const policy = policyOf(container, image);
     // Looked up once, and no earlier than they are needed.
     let looking: Promise<readonly SourcedCredentials[]> | undefined;
     const credentials = () => {
@@ -100,8 +129,10 @@ export class ImagePuller {
       return looking;
     };
     const present = policy === 'Always' ? undefined : (found ?? (await this.#inspect(image, request)));
+    if (policy !== 'Always') outcome.present = present !== undefined;
     const { pulled } = this.#options;
-    if (present && !(await pulled?.mustPull(requested, present.id, credentials))) {
+    outcome.pulls = !present || ((await pulled?.mustPull(requested, present.id, credentials)) ?? false);
+    if (present && !outcome.pulls) {
       const forWhom = pulled ? ' and can be accessed by the pod' : '';
       event('Normal', 'Pulled', `Container image ${quote(requested)} already present on machine${forWhom}`);
       return { ref: present.id, image: present };
@@ -138,10 +169,11 @@ export class ImagePuller {
     }
   }
 
-  /** Those of the Pod's secrets first, then those of the node's programs. */
+  /** Those of the Pod's secrets first, then those of the node, then those of its programs. */
   async #credentials(image: string, { pod, secrets }: ImageRequest): Promise<readonly SourcedCredentials[]> {
-    const { providers } = this.#options;
-    return [...keyringOf(secrets).lookup(image), ...((await providers?.lookup(image, pod)) ?? [])];
+    const { node, providers } = this.#options;
+    const [ofNode = [], ofPrograms = []] = await Promise.all([node?.lookup(image), providers?.lookup(image, pod)]);
+    return [...keyringOf(secrets).lookup(image), ...ofNode, ...ofPrograms];
   }
 
   async #recordedPull(image: string, requested: string, request: PullRequest): Promise<PresentImage> {
@@ -186,6 +218,9 @@ export class ImagePuller {
       const present = await this.#inspect(image, request);
       if (!present) throw new Error(`image ${quote(requested)} is not there after pulling it`);
       const now = clock.monotonic();
+      this.#options.metrics?.time('image_pull_duration_seconds', now - startedAtMs, {
+        image_size_in_bytes: imageSizeClass(present.sizeBytes),
+      });
       const took = `${formatDuration(roundMs(now - startedAtMs))} (${formatDuration(roundMs(now - askedAtMs))} including waiting)`;
       event(
         'Normal',

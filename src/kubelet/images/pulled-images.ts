@@ -9,6 +9,7 @@ import { formatTime, timeOr } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { StateFolder } from '../host/host.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { Image } from '../runtime/runtime.ts';
 import type { Coordinates, SourcedCredentials } from './credentials.ts';
 import { withoutTag } from './image-names.ts';
@@ -19,7 +20,11 @@ export interface PulledImagesOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly verification: PullVerification;
+  readonly metrics?: KubeletMetrics | undefined;
 }
+
+/** Whether credentials were asked for again, as metrics call it. */
+type PullCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error';
 
 interface PullSecret extends Coordinates {
   readonly credentialHash: string;
@@ -113,26 +118,40 @@ export class PulledImages {
     imageId: string,
     credentials: () => Promise<readonly SourcedCredentials[]>,
   ): Promise<boolean> {
+    let result: PullCheck = 'error';
+    try {
+      result = await this.#check(image, imageId, credentials);
+    } finally {
+      this.#options.metrics?.count('imagemanager_image_mustpull_checks_total', { result });
+    }
+    return result === 'mustAuthenticate';
+  }
+
+  async #check(
+    image: string,
+    imageId: string,
+    credentials: () => Promise<readonly SourcedCredentials[]>,
+  ): Promise<PullCheck> {
     const record = await this.#inTurn(() => this.#read<PulledRecord>(fileOf(pulled, imageId)));
     const isPulled = record !== undefined || (await this.#isIntended(image));
-    if (!mustVerify(this.#options.verification, image, isPulled)) return false;
+    if (!mustVerify(this.#options.verification, image, isPulled)) return 'credentialPolicyAllowed';
     const access = record?.credentialMapping?.[withoutTag(image)];
-    if (!access) return true;
-    if (access.nodePodsAccessible) return false;
+    if (!access) return 'mustAuthenticate';
+    if (access.nodePodsAccessible) return 'credentialRecordFound';
     const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = access;
-    if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return true;
+    if (kubernetesSecrets.length === 0 && kubernetesServiceAccounts.length === 0) return 'mustAuthenticate';
     for (const shown of await credentials()) {
       const { source, hash } = shown;
       if (source?.kind === 'serviceAccount' && kubernetesServiceAccounts.some((known) => isSame(known, source)))
-        return false;
+        return 'credentialRecordFound';
       if (source?.kind !== 'secret') continue;
       const isKnown = kubernetesSecrets.some((known) => known.credentialHash === hash || isSame(known, source));
       if (!isKnown) continue;
       if (kubernetesSecrets.length < mostSecretsNoted)
         await this.#inTurn(() => this.#note(image, imageId, accessOf(shown))).catch(() => undefined);
-      return false;
+      return 'credentialRecordFound';
     }
-    return true;
+    return 'mustAuthenticate';
   }
 
   /** Forgets images that are gone, but for what was noted since then. */

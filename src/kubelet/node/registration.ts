@@ -2,6 +2,8 @@
  * Makes the Node object. One that is there already is kept: its labels, taints and spec are its creator's, and a restart with other
  * options changes nothing but what the kubelet itself measures.
  */
+
+import { isExtendedResource } from '../../api/core/v1/resource-validation.ts';
 import type { Node, Taint } from '../../api/gen/core-v1.ts';
 import { nodes } from '../../api/gen/core-v1.ts';
 import { isAlreadyExists, messageOf } from '../../apimachinery/status.ts';
@@ -16,6 +18,8 @@ export interface RegistrationOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Nobody remembers the devices of this machine: what a Node of that name claims to have is taken back until a plugin shows it. */
+  readonly forgetsDevices?: boolean | undefined;
 }
 
 const firstRetryMs = 100;
@@ -57,7 +61,8 @@ export function newNode(
 }
 
 /** Tries until it is there, or the signal is aborted. */
-export async function registerNode(node: Node, { client, clock, log, signal }: RegistrationOptions): Promise<void> {
+export async function registerNode(node: Node, options: RegistrationOptions): Promise<void> {
+  const { client, clock, log, signal, forgetsDevices = false } = options;
   const name = node.metadata.name ?? '';
   for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
     try {
@@ -67,11 +72,30 @@ export async function registerNode(node: Node, { client, clock, log, signal }: R
     } catch (error) {
       if (signal.aborted) return;
       if (isAlreadyExists(error)) {
-        log.info('node was previously registered', { node: name });
-        return;
+        if (!forgetsDevices || (await takeDevicesBack(name, options))) {
+          log.info('node was previously registered', { node: name });
+          return;
+        }
       }
       log.warn('unable to register node with API server', { node: name, error: messageOf(error) });
     }
     await sleep(clock, retryMs, signal).catch(() => undefined);
+  }
+}
+
+/** Whether the server has it. */
+async function takeDevicesBack(name: string, { client, log, signal }: RegistrationOptions): Promise<boolean> {
+  try {
+    const { status } = await client.get(nodes, { name }, { signal });
+    const claimed = Object.entries(status?.capacity ?? {}).filter(([resource]) => isExtendedResource(resource));
+    if (claimed.length === 0) return true;
+    const none = Object.fromEntries(claimed.map(([resource]) => [resource, '0']));
+    const body = { status: { capacity: none, allocatable: none } };
+    await client.patch(nodes, { name }, { type: 'strategic', body }, { subresource: 'status', signal });
+    log.info('Zero out resource capacity in existing node', { node: name, resources: Object.keys(none) });
+    return true;
+  } catch (error) {
+    log.warn('unable to reconcile node with API server', { node: name, error: messageOf(error) });
+    return false;
   }
 }

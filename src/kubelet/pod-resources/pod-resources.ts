@@ -12,6 +12,7 @@ import type { NodeDevices } from '../devices/node-devices.ts';
 import type { Outgoing } from '../grpc/codec.ts';
 import { handleTable } from '../grpc/table-handlers.ts';
 import type { SocketFolder } from '../host/host.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { MemoryBlock } from '../resource-managers/memory-allocator.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
 import {
@@ -28,6 +29,7 @@ export interface PodResourcesOptions {
   readonly folder: SocketFolder;
   readonly devices?: NodeDevices | undefined;
   readonly resources?: NodeResources | undefined;
+  readonly metrics?: KubeletMetrics | undefined;
   /** That run, are about to, or are ending. */
   activePods(): readonly Pod[];
   pod(namespace: string, name: string): Pod | undefined;
@@ -39,40 +41,60 @@ const limit = { perSecond: 100, burst: 10 };
 
 /** Resolves when it answers; until the signal is aborted. */
 export async function servePodResources(options: PodResourcesOptions): Promise<void> {
-  const { activePods, clock, devices, folder, pod, resources, signal } = options;
+  const { activePods, clock, devices, folder, metrics, pod, resources, signal } = options;
   const bucket = new TokenBucket(clock, limit);
   const limited = async <T>(answer: () => T): Promise<T> => {
     if (!bucket.tryTake()) throw new GrpcError(grpcCodes.resourceExhausted, 'rejected by rate limit');
     return answer();
   };
+  const counted = (call?: 'list' | 'get_allocatable' | 'get', version = 'v1') => {
+    const labels = { server_api_version: version };
+    metrics?.count('pod_resources_endpoint_requests_total', labels);
+    if (call) metrics?.count(`pod_resources_endpoint_requests_${call}`, labels);
+  };
   await folder.clear();
   const server = await grpcServer();
   handleTable(server, podResourcesListerService, {
-    List: () => limited(() => ({ podResources: activePods().map((one) => podResources(one, options)) })),
+    List: () =>
+      limited(() => {
+        counted('list');
+        return { podResources: activePods().map((one) => podResources(one, options)) };
+      }),
     GetAllocatableResources: () =>
-      limited(() => ({
-        devices: [...(devices?.allocatable() ?? [])].flatMap(([resourceName, list]) =>
-          list.flatMap(({ ID, topology }) =>
-            containerDevices(
-              resourceName,
-              ID,
-              topology?.nodes.map((node) => node.ID),
+      limited(() => {
+        counted('get_allocatable');
+        return {
+          devices: [...(devices?.allocatable() ?? [])].flatMap(([resourceName, list]) =>
+            list.flatMap(({ ID, topology }) =>
+              containerDevices(
+                resourceName,
+                ID,
+                topology?.nodes.map((node) => node.ID),
+              ),
             ),
           ),
-        ),
-        cpuIds: resources?.allocatableCpus.map(BigInt) ?? [],
-        memory: resources?.allocatableMemory.map(containerMemory) ?? [],
-      })),
+          cpuIds: resources?.allocatableCpus.map(BigInt) ?? [],
+          memory: resources?.allocatableMemory.map(containerMemory) ?? [],
+        };
+      }),
     Get: ({ podName, podNamespace }) =>
       limited(() => {
+        counted('get');
         const found = pod(podNamespace, podName);
-        if (!found) throw new Error(`pod ${podName} in namespace ${podNamespace} not found`);
+        if (!found) {
+          metrics?.count('pod_resources_endpoint_errors_get', { server_api_version: 'v1' });
+          throw new Error(`pod ${podName} in namespace ${podNamespace} not found`);
+        }
         return { podResources: podResources(found, options) };
       }),
   });
   const older: typeof podResourcesListerService = { ...podResourcesListerService, name: olderName };
   handleTable(server, older, {
-    List: () => limited(() => ({ podResources: activePods().map((one) => devicesAlone(one, options)) })),
+    List: () =>
+      limited(() => {
+        counted(undefined, 'v1alpha1');
+        return { podResources: activePods().map((one) => devicesAlone(one, options)) };
+      }),
   });
   await server.listen(`unix://${join(folder.path, socketName)}`);
   if (signal.aborted) server.close();

@@ -53,14 +53,38 @@ export interface StartContext {
   readonly signal: AbortSignal;
 }
 
+const typeForMetrics = {
+  regular: 'container',
+  init: 'init_container',
+  sidecar: 'init_container',
+  ephemeral: 'ephemeral_container',
+} as const satisfies Record<ContainerStart['kind'], string>;
+
 /** The new container's id. */
 export async function startContainer(
   services: PodServices,
   { spec, kind }: ContainerStart,
   context: StartContext,
 ): Promise<string> {
-  const { pod, signal } = context;
   checkBackoff(services, spec, context);
+  const { metrics } = services;
+  const type = typeForMetrics[kind];
+  metrics.count('started_containers_total', { container_type: type });
+  try {
+    return await startNow(services, { kind, spec }, context);
+  } catch (error) {
+    const code = error instanceof StartError ? error.reason : messageOf(error);
+    if (!context.signal.aborted) metrics.count('started_containers_errors_total', { container_type: type, code });
+    throw error;
+  }
+}
+
+async function startNow(
+  services: PodServices,
+  { kind, spec }: Pick<ContainerStart, 'kind' | 'spec'>,
+  context: StartContext,
+): Promise<string> {
+  const { pod, signal } = context;
   const event = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     services.event(pod, type, reason, message, spec.name);
   const image = await ensureImage(services, spec, context, context.image);

@@ -7,6 +7,7 @@
 import { messageOf } from '../../apimachinery/status.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import { type ContainerRuntime, RuntimeError, runtimeLabels } from '../runtime/runtime.ts';
 
 export interface LifecycleWatchOptions {
@@ -14,6 +15,7 @@ export interface LifecycleWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  readonly metrics?: KubeletMetrics | undefined;
   /** How often everything is listed although events are told: what they may have missed. */
   readonly eventedRelistMs: number;
   /** Whether some Pod runs or ends: without any nothing needs to be listed. */
@@ -34,6 +36,8 @@ export class LifecycleWatch {
   #hasLooked = false;
   /** The last complete look failed since then; 0 when it did not. */
   #failingSinceMs = 0;
+  /** When the last look began. */
+  #listedMs: number | undefined;
 
   constructor(options: LifecycleWatchOptions) {
     this.#options = options;
@@ -57,8 +61,10 @@ export class LifecycleWatch {
   }
 
   async relist(): Promise<void> {
-    const { runtime, clock, signal, onChange, onSeen } = this.#options;
+    const { runtime, clock, metrics, signal, onChange, onSeen } = this.#options;
     const startedMs = clock.monotonic();
+    if (this.#listedMs !== undefined) metrics?.time('pleg_relist_interval_seconds', startedMs - this.#listedMs);
+    this.#listedMs = startedMs;
     try {
       const [sandboxes, containers] = await Promise.all([
         runtime.listPodSandboxes({}, { signal }),
@@ -86,6 +92,8 @@ export class LifecycleWatch {
     } catch (error) {
       if (this.#failingSinceMs === 0) this.#failingSinceMs = startedMs;
       throw error;
+    } finally {
+      metrics?.time('pleg_relist_duration_seconds', clock.monotonic() - startedMs);
     }
   }
 

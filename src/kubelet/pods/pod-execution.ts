@@ -8,6 +8,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { overheadResources, podCgroupLimits, podResources } from '../containers/resources.ts';
 import { sandboxConfig } from '../containers/sandbox-config.ts';
 import { VolumePending } from '../csi/csi-attachments.ts';
+import { changesWhole } from '../resize/pod-resize.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { IdMapping, Image, SandboxConfig, SandboxStatus } from '../runtime/runtime.ts';
 import { StartError, startContainer } from './container-starter.ts';
@@ -149,6 +150,8 @@ async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimeP
   await cgroups.ensureNode(() => services.nodeCgroups());
   const before = podCgroupLimits(actuatedPod(services, pod, observed), settings);
   await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  const isNew = services.allocations.actuatedAsWhole(pod.metadata.uid ?? '') === undefined;
+  if (isNew) services.allocations.actuatePod(pod);
 }
 
 async function resize(
@@ -158,7 +161,7 @@ async function resize(
 ): Promise<'done' | 'failed' | 'nothing'> {
   const { pod, signal } = context;
   const hasRestarted = plan.stop.some(({ reason }) => reason === 'resize');
-  if (plan.resize.length === 0 && !hasRestarted) return 'nothing';
+  if (plan.resize.length === 0 && !hasRestarted && !changesWhole(services, pod)) return 'nothing';
   try {
     await resizeContainers(services, plan.resize, context);
   } catch (error) {
@@ -167,6 +170,7 @@ async function resize(
     return 'failed';
   }
   await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
+  services.allocations.actuatePod(pod);
   return 'done';
 }
 
@@ -240,21 +244,32 @@ async function makeSandbox(
   plan: PodPlan,
   { pod, observed, signal }: ExecutionContext,
 ): Promise<PodSandbox> {
-  const { runtime } = services;
+  const { clock, metrics, runtime } = services;
   if (observed.sandboxes.length > 0) {
     services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
     const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 30;
     await stopAll(services, pod, observed, { graceSeconds, podIp: '', signal });
     for (const { id } of observed.sandboxes) await runtime.stopPodSandbox(id, { signal });
   }
+  const hasOwnUsers = pod.spec.hostUsers === false;
+  metrics.count('started_pods_total');
+  if (hasOwnUsers) metrics.count('started_user_namespaced_pods_total');
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
     checkUsers(services, pod, runtimeHandler);
     const sandbox = await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) });
-    const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler });
+    const labels = { runtime_handler: runtimeHandler };
+    const startedMs = clock.monotonic();
+    const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler }).catch((error) => {
+      metrics.count('run_podsandbox_errors_total', labels);
+      throw error;
+    });
+    metrics.time('run_podsandbox_duration_seconds', clock.monotonic() - startedMs, labels);
     return { sandbox, current: { ...(await runtime.podSandboxStatus(id, { signal })), runtimeHandler } };
   } catch (error) {
     signal.throwIfAborted();
+    metrics.count('started_pods_errors_total');
+    if (hasOwnUsers) metrics.count('started_user_namespaced_pods_errors_total');
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
     throw error;
   }

@@ -11,13 +11,14 @@ import type { NodeDevices } from '../devices/node-devices.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { Prober } from '../probes/prober.ts';
 import type { Allocations } from '../resize/allocations.ts';
 import type { NodeResources } from '../resource-managers/node-resources.ts';
 import type { ContainerRuntime, RuntimeHandler } from '../runtime/runtime.ts';
 import type { UserNamespaces } from '../user-namespaces.ts';
 import type { ReferencedObjects } from '../volumes/referenced-objects.ts';
-import type { VolumeSources } from '../volumes/resolve.ts';
+import type { VolumeSources } from '../volumes/volume-sources.ts';
 import type { StatusWriter } from './status-writer.ts';
 
 export interface PodServices {
@@ -30,6 +31,7 @@ export interface PodServices {
   /** `containerd`: the scheme of container ids. */
   readonly runtimeName: string;
   readonly host: NodeHost;
+  readonly metrics: KubeletMetrics;
   readonly statuses: StatusWriter;
   readonly images: ImagePuller;
   readonly userNamespaces: UserNamespaces;

@@ -7,6 +7,7 @@ import { isSidecar, podCondition, withPodCondition } from '../../api/core/v1/pod
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { ContainerStatus, Pod, PodCondition, PodPhase, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import type { WholePodStatus } from '../resize/pod-level-status.ts';
 import { resizeConditionTypes } from '../resize/resize-conditions.ts';
 import { type ContainerKnowledge, type ContainerStatuses, containerStatuses } from './container-statuses.ts';
 import { podPhase } from './pod-phase.ts';
@@ -35,6 +36,8 @@ export interface PodStatusInput {
   readonly cause?: TerminationCause | undefined;
   /** How far a change of its resources has come. */
   readonly resizing?: readonly PodCondition[] | undefined;
+  /** What the Pod as a whole was given, and has. */
+  readonly asWhole?: WholePodStatus | undefined;
 }
 
 export function podStatus(input: PodStatusInput): PodStatus {
@@ -68,6 +71,7 @@ export function podStatus(input: PodStatusInput): PodStatus {
     containerStatuses: containers.regular,
     qosClass: before?.qosClass ?? qosClass(pod),
     ...(containers.ephemeral.length > 0 ? { ephemeralContainerStatuses: containers.ephemeral } : {}),
+    ...input.asWhole,
   };
 }
 

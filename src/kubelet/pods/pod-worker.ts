@@ -5,6 +5,8 @@
  *
  * Each step observes the runtime afresh, so that a worker may begin anywhere: a restarted kubelet adopts what runs. A step that
  * fails is repeated with growing delays; one that must wait (back-off, renewal of a token) says how long.
+ *
+ * Length: all stages work on one state, which nothing outside may touch.
  */
 
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
@@ -13,8 +15,10 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import { podAsWhole } from '../resize/pod-level-status.ts';
 import { PodResize } from '../resize/pod-resize.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
+import { releaseSources } from '../volumes/volume-sources.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll } from './container-stopper.ts';
 import { ContainerVerdicts } from './container-verdicts.ts';
@@ -52,7 +56,6 @@ export interface PodWorkerOptions {
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const networkRetryMs = 1000;
-/** 128 and the number of SIGKILL. */
 
 export class PodWorker {
   readonly uid: string;
@@ -251,9 +254,11 @@ export class PodWorker {
   }
 
   #runStep(signal: AbortSignal): Promise<number | undefined> | undefined {
+    const { clock, metrics } = this.#services;
+    const operation = { operation_type: this.#status ? 'sync' : 'create' };
     switch (this.#stage) {
       case 'syncing':
-        return this.#sync(signal);
+        return metrics.timed('pod_worker_duration_seconds', clock, () => this.#sync(signal), operation);
       case 'terminating':
         return this.#terminate(signal);
       case 'terminated':
@@ -355,10 +360,9 @@ export class PodWorker {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
       await host.cgroups.ensureNode(() => this.#services.nodeCgroups());
-      this.#services.objects.release(this.uid);
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
-      this.#services.volumeSources.tokens.release(this.uid);
+      releaseSources(this.#services.volumeSources, this.uid);
       await this.#services.userNamespaces.release(this.uid);
       this.#isCleaned = true;
       this.#ended.resolve();
@@ -427,7 +431,7 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, configuration, devices, statuses, runtimeName } = this.#services;
+    const { clock, configuration, devices, metrics, statuses, runtimeName } = this.#services;
     const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
     const status = podStatus({
       pod: this.#podWithStatus(),
@@ -438,6 +442,7 @@ export class PodWorker {
       isTerminal,
       cause: this.#cause,
       resizing: this.#resize.conditions,
+      asWhole: podAsWhole(this.#services, this.#podWithStatus(), this.#observed),
       knowledge: {
         waiting: this.#waiting,
         runtimeName,
@@ -447,6 +452,8 @@ export class PodWorker {
         devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
       },
     });
+    if (status.phase === 'Running' && this.#status?.phase === 'Pending')
+      metrics.time('pod_start_duration_seconds', clock.now() - this.#startTimeMs);
     this.#status = status;
     if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))

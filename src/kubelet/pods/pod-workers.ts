@@ -110,6 +110,9 @@ export class PodWorkers {
 
   #letIn(worker: PodWorker, rejection: Rejection | undefined): void {
     if (rejection) {
+      this.#options.services.metrics.count('admission_rejections_total', {
+        reason: reasonForMetrics(rejection.reason),
+      });
       worker.reject(rejection.reason, rejection.message);
       return;
     }
@@ -149,6 +152,7 @@ export class PodWorkers {
         uid,
         name: labels['io.kubernetes.pod.name'],
       });
+      this.#options.services.metrics.count('orphaned_runtime_pods_total');
       this.#create(podFromLabels(labels)).remove();
     }
   }
@@ -214,6 +218,35 @@ function hasRun(pod: Pod): boolean {
   const hasContainer = (pod.status?.containerStatuses ?? []).some(({ containerID }) => containerID);
   return hasContainer || deletionTimestamp !== undefined || isPodTerminal(pod);
 }
+
+/** Those that users can make up as they like are told as one. */
+function reasonForMetrics(reason: string): string {
+  if (knownReasons.has(reason)) return reason;
+  return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';
+}
+
+const knownReasons: ReadonlySet<string> = new Set([
+  'AppArmor',
+  'PodOSSelectorNodeLabelDoesNotMatch',
+  'PodOSNotSupported',
+  'InvalidNodeInfo',
+  'InitContainerRestartPolicyForbidden',
+  'SupplementalGroupsPolicyNotSupported',
+  'UnexpectedAdmissionError',
+  'UnknownReason',
+  'UnexpectedPredicateFailureType',
+  'OutOfcpu',
+  'OutOfmemory',
+  'OutOfephemeral-storage',
+  'OutOfpods',
+  'PodLevelResourcesNotSupported',
+  'PodFeatureUnsupported',
+  'SysctlForbidden',
+  'TopologyAffinityError',
+  'NodeShutdown',
+  'Evicted',
+  'VolumeAttachmentLimitExceeded',
+]);
 
 function unexpected(error: unknown): Rejection {
   return { reason: 'UnexpectedAdmissionError', message: messageOf(error) };

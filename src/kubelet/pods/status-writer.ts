@@ -211,6 +211,8 @@ export function statusPatch(before: PodStatus | undefined, after: PodStatus): Re
     if (Array.isArray(patch[key]) && Array.isArray(old[key]))
       patch[key] = [{ $patch: 'replace' }, ...(patch[key] as unknown[])];
   }
+  for (const key of ['allocatedResources', 'resources'])
+    if (patch[key] && old[key]) patch[key] = { $patch: 'replace', ...(patch[key] as object) };
   return patch;
 }
 
@@ -235,6 +237,8 @@ const kubeletFields = new Set([
   'containerStatuses',
   'qosClass',
   'ephemeralContainerStatuses',
+  'allocatedResources',
+  'resources',
 ]);
 
 /** Equal as JSON: the order of keys does not count, nor does undefined. */

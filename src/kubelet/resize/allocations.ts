@@ -21,6 +21,12 @@ interface Actuated {
   readonly resources: ResourceRequirements;
 }
 
+/** What a Pod as a whole, and each of its containers, runs with. */
+interface ActuatedPod {
+  readonly pod?: ResourceRequirements | undefined;
+  readonly containers: Readonly<Record<string, Actuated>>;
+}
+
 const allocatedFile = 'allocated_pods_state';
 const actuatedFile = 'actuated_pods_state';
 
@@ -32,7 +38,7 @@ export interface AllocationsOptions {
 export class Allocations {
   readonly #options: AllocationsOptions;
   readonly #allocated = new Map<string, Resources>();
-  readonly #actuated = new Map<string, Record<string, Actuated>>();
+  readonly #actuated = new Map<string, ActuatedPod>();
   #unsaved = false;
   #saving: Promise<void> | undefined;
 
@@ -43,8 +49,8 @@ export class Allocations {
   /** What the kubelet before this one has given. A file that cannot be read is as good as none. */
   async restore(): Promise<void> {
     for (const [uid, resources] of await this.#read<Resources>(allocatedFile)) this.#allocated.set(uid, resources);
-    for (const [uid, containers] of await this.#read<Record<string, Actuated>>(actuatedFile))
-      this.#actuated.set(uid, containers);
+    for (const [uid, actuated] of await this.#read<Partial<ActuatedPod>>(actuatedFile))
+      this.#actuated.set(uid, { pod: actuated.pod, containers: actuated.containers ?? {} });
   }
 
   has(podUid: string): boolean {
@@ -85,17 +91,28 @@ export class Allocations {
 
   /** A container runs with these resources from now on. */
   actuate(podUid: string, container: Container, containerId: string): void {
-    const containers = {
-      ...this.#actuated.get(podUid),
-      [container.name]: { containerId, resources: container.resources ?? {} },
-    };
-    this.#actuated.set(podUid, containers);
+    const before = this.#actuated.get(podUid);
+    const own = { containerId, resources: container.resources ?? {} };
+    this.#actuated.set(podUid, { ...before, containers: { ...before?.containers, [container.name]: own } });
     this.#save();
+  }
+
+  /** The Pod's own group has what the Pod asks for as a whole, from now on. */
+  actuatePod(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    if (!pod.spec.resources || sameJson(this.actuatedAsWhole(uid), pod.spec.resources)) return;
+    this.#actuated.set(uid, { containers: {}, ...this.#actuated.get(uid), pod: pod.spec.resources });
+    this.#save();
+  }
+
+  /** What a Pod's own group has, of what Pods ask for as a whole; undefined when that is not known. */
+  actuatedAsWhole(podUid: string): ResourceRequirements | undefined {
+    return this.#actuated.get(podUid)?.pod;
   }
 
   /** Undefined when it is not known. */
   actuated(podUid: string, name: string, containerId: string): ResourceRequirements | undefined {
-    const known = this.#actuated.get(podUid)?.[name];
+    const known = this.#actuated.get(podUid)?.containers[name];
     return known?.containerId === containerId ? known.resources : undefined;
   }
 

@@ -4,6 +4,7 @@
  */
 import { amountOf } from '../../api/core/v1/pod-resources.ts';
 import type { Container, Pod, PodCondition, ResourceRequirements } from '../../api/gen/core-v1.ts';
+import { effectiveLimits } from '../containers/resources.ts';
 import { swapResources } from '../containers/swap.ts';
 import type { PodServices } from '../pods/pod-services.ts';
 import { resourceSettings } from '../pods/resource-settings.ts';
@@ -65,9 +66,15 @@ export class PodResize {
 
   /** What has to happen to a running container so that it has what it was given. */
   changeOf(pod: Pod, spec: Container, container: RuntimeContainer): ResizeChange {
-    const actuated = this.#services.allocations.actuated(pod.metadata.uid ?? '', spec.name, container.id);
+    const { allocations } = this.#services;
+    const uid = pod.metadata.uid ?? '';
+    const actuated = allocations.actuated(uid, spec.name, container.id);
+    const asWhole = allocations.actuatedAsWhole(uid) ?? pod.spec.resources;
+    const before = { ...pod, spec: { ...pod.spec, resources: asWhole } };
+    const wanted = { ...spec.resources, limits: effectiveLimits(pod, spec) };
+    const actual = { ...actuated, limits: effectiveLimits(before, { ...spec, resources: actuated }) };
     const differs = (resource: 'cpu' | 'memory') =>
-      amountsOf(spec.resources, resource) !== amountsOf(actuated, resource);
+      amountsOf(wanted, resource) !== amountsOf(actuated && actual, resource);
     const changed = (['cpu', 'memory'] as const).filter(differs);
     if (changed.length === 0) return 'none';
     // Nobody knows what it has: it is set once more, and need not be started anew for that.
@@ -78,10 +85,12 @@ export class PodResize {
   settle(pod: Pod, observed: RuntimePod): void {
     const { clock } = this.#services;
     const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-    const isUnderWay = runningContainers(observed).some((container) => {
-      const spec = all.find(({ name }) => name === container.name);
-      return spec !== undefined && this.changeOf(pod, spec, container) !== 'none';
-    });
+    const isUnderWay =
+      changesWhole(this.#services, pod) ||
+      runningContainers(observed).some((container) => {
+        const spec = all.find(({ name }) => name === container.name);
+        return spec !== undefined && this.changeOf(pod, spec, container) !== 'none';
+      });
     if (isUnderWay) {
       this.#conditions.set('PodResizeInProgress', { generation: pod.metadata.generation }, clock.now());
       return;
@@ -119,6 +128,14 @@ export class PodResize {
     const now = this.#services.resizeRejection(pod);
     return now && { reason: 'Deferred', message: now.message };
   }
+}
+
+/** Whether the Pod's own group has something else than the Pod was given as a whole. */
+export function changesWhole({ allocations }: Pick<PodServices, 'allocations'>, pod: Pod): boolean {
+  const actual = allocations.actuatedAsWhole(pod.metadata.uid ?? '');
+  const { resources } = pod.spec;
+  if (!actual || !resources) return false;
+  return ['cpu', 'memory'].some((resource) => amountsOf(resources, resource) !== amountsOf(actual, resource));
 }
 
 /** Request and limit, as text that can be compared. */

@@ -6,7 +6,7 @@ import { amountOf } from '../../api/core/v1/pod-resources.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { CgroupLimits } from '../cgroups/cgroup-limits.ts';
-import { containerResources, podCgroupLimits } from '../containers/resources.ts';
+import { containerResources, effectiveLimits, podCgroupLimits } from '../containers/resources.ts';
 import type { PodServices } from '../pods/pod-services.ts';
 import { resourceSettings } from '../pods/resource-settings.ts';
 import { type RuntimeContainer, type RuntimePod, readySandbox, runningContainers } from '../pods/runtime-pod.ts';
@@ -16,7 +16,7 @@ export interface ContainerResize {
   readonly container: RuntimeContainer;
 }
 
-/** With the resources that its containers run with now. */
+/** With the resources that its containers, and its own group, run with now. */
 export function actuatedPod({ allocations }: PodServices, pod: Pod, observed: RuntimePod): Pod {
   const running = runningContainers(observed);
   const as = (spec: Container): Container => {
@@ -29,6 +29,9 @@ export function actuatedPod({ allocations }: PodServices, pod: Pod, observed: Ru
     ...pod,
     spec: {
       ...pod.spec,
+      ...(pod.spec.resources
+        ? { resources: allocations.actuatedAsWhole(pod.metadata.uid ?? '') ?? pod.spec.resources }
+        : {}),
       containers: containers.map(as),
       ...(initContainers ? { initContainers: initContainers.map(as) } : {}),
     },
@@ -58,8 +61,9 @@ export async function resizeContainers(
   const settings = resourceSettings(services);
   await checkMemory(services, resizes, { pod, observed, signal });
   const uid = pod.metadata.uid ?? '';
+  const before = actuatedPod(services, pod, observed);
   const gain = ({ spec, container }: ContainerResize) =>
-    memoryOf(spec) - memoryOf({ ...spec, resources: allocations.actuated(uid, spec.name, container.id) });
+    memoryOf(pod, spec) - memoryOf(before, { ...spec, resources: allocations.actuated(uid, spec.name, container.id) });
   // What some give back others may be waiting for.
   for (const { spec, container } of [...resizes].sort((a, b) => gain(a) - gain(b))) {
     await runtime.updateContainerResources(container.id, containerResources(pod, spec, settings), { signal });
@@ -77,10 +81,11 @@ async function checkMemory(
   const uid = pod.metadata.uid ?? '';
   const isLess = (after: number, before: number) => after > 0 && (before === 0 || after < before);
   const podLimit = podCgroupLimits(pod, settings).memoryLimitBytes ?? 0;
-  const podLimitBefore = podCgroupLimits(actuatedPod(services, pod, observed), settings).memoryLimitBytes ?? 0;
+  const before = actuatedPod(services, pod, observed);
+  const podLimitBefore = podCgroupLimits(before, settings).memoryLimitBytes ?? 0;
   const shrinking = resizes.filter(({ spec, container }) => {
-    const before = allocations.actuated(uid, spec.name, container.id);
-    return before !== undefined && isLess(memoryOf(spec), memoryOf({ ...spec, resources: before }));
+    const resources = allocations.actuated(uid, spec.name, container.id);
+    return resources !== undefined && isLess(memoryOf(pod, spec), memoryOf(before, { ...spec, resources }));
   });
   const sandbox = readySandbox(observed);
   const problems: string[] = [];
@@ -94,7 +99,7 @@ async function checkMemory(
       check('pod', podLimit, (await runtime.podSandboxStats(sandbox.id, { signal })).memory?.usageBytes);
     for (const { spec, container } of shrinking) {
       const { memory } = await runtime.containerStats(container.id, { signal });
-      check(`container "${spec.name}"`, memoryOf(spec), memory?.usageBytes ?? memory?.workingSetBytes);
+      check(`container "${spec.name}"`, memoryOf(pod, spec), memory?.usageBytes ?? memory?.workingSetBytes);
     }
   } catch (error) {
     signal.throwIfAborted();
@@ -104,7 +109,7 @@ async function checkMemory(
 }
 
 /** 0: no limit. */
-function memoryOf({ resources }: Container): number {
-  const limit = resources?.limits?.memory;
+function memoryOf(pod: Pod, container: Container): number {
+  const limit = effectiveLimits(pod, container).memory;
   return limit === undefined ? 0 : amountOf('memory', limit);
 }

@@ -7,7 +7,7 @@ import { isSidecar } from '../../api/core/v1/pod-status.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { AllocationError } from './allocation-error.ts';
-import type { MachineTopology } from './machine-topology.ts';
+import type { MachineTopology, MemoryNode } from './machine-topology.ts';
 import { allMasks, countOf, type NodeMask, nodesIn, type TopologyHint } from './topology-hints.ts';
 
 export interface MemoryAllocatorOptions {
@@ -22,8 +22,27 @@ export interface MemoryBlock {
   readonly size: number;
 }
 
+/** Of one kind of memory of a node, in bytes. */
+export interface MemoryTable {
+  readonly total: number;
+  readonly systemReserved: number;
+  readonly allocatable: number;
+  readonly reserved: number;
+  readonly free: number;
+}
+
+export interface NodeMemoryState {
+  /** Blocks that lie on it. */
+  readonly numberOfAssignments: number;
+  readonly memoryMap: Readonly<Record<string, MemoryTable>>;
+  /** The nodes with which it gives together. */
+  readonly cells: readonly number[];
+}
+
 export interface MemoryCheckpoint {
   readonly policyName: string;
+  /** By the id of the node. */
+  readonly machineState: Readonly<Record<string, NodeMemoryState>>;
   readonly entries: Readonly<Record<string, Readonly<Record<string, readonly MemoryBlock[]>>>>;
 }
 
@@ -103,7 +122,45 @@ export class MemoryAllocator {
     const entries = Object.fromEntries(
       [...this.#blocks].map(([uid, containers]) => [uid, Object.fromEntries(containers)]),
     );
-    return { policyName: 'Static', entries };
+    return { policyName: 'Static', machineState: this.#machineState(), entries };
+  }
+
+  /** What each node has and has given: a block takes from its nodes one after the other what each has left. */
+  #machineState(): Record<string, NodeMemoryState> {
+    const states = new Map(this.#options.topology.nodes.map((node) => [node.id, this.#untouched(node)]));
+    for (const { numaAffinity, type, size } of [...this.#blocks.values()].flatMap((pods) =>
+      [...pods.values()].flat(),
+    )) {
+      let left = size;
+      for (const id of numaAffinity) {
+        const state = states.get(id);
+        if (!state) continue;
+        const table = state.memoryMap[type];
+        const taken = Math.min(left, table?.free ?? 0);
+        left -= taken;
+        states.set(id, {
+          numberOfAssignments: state.numberOfAssignments + 1,
+          cells: numaAffinity,
+          memoryMap: {
+            ...state.memoryMap,
+            ...(table ? { [type]: { ...table, reserved: table.reserved + taken, free: table.free - taken } } : {}),
+          },
+        });
+      }
+    }
+    return Object.fromEntries(states);
+  }
+
+  #untouched({ id, memoryBytes, hugepages }: MemoryNode): NodeMemoryState {
+    const table = (type: string, total: number): MemoryTable => {
+      const place = this.#options.topology.nodes.findIndex((node) => node.id === id);
+      const allocatable = this.#whole(1 << place, type);
+      const systemReserved = this.#options.reserved[id]?.[type] ?? 0;
+      return { total, systemReserved, allocatable, reserved: 0, free: allocatable };
+    };
+    const pages = Object.entries(hugepages).map(([type, total]) => [type, table(type, total)]);
+    const memoryMap = Object.fromEntries([...pages, ['memory', table('memory', memoryBytes)]]);
+    return { numberOfAssignments: 0, memoryMap, cells: [id] };
   }
 
   restore({ entries }: MemoryCheckpoint): void {
@@ -145,7 +202,9 @@ export class MemoryAllocator {
   #whole(mask: NodeMask, type: string): number {
     return nodesIn(mask).reduce((sum, place) => {
       const { id, memoryBytes, hugepages } = this.#options.topology.nodes[place]!;
-      const size = type === 'memory' ? memoryBytes : (hugepages[type] ?? 0);
+      // What huge pages are made of is nobody's memory any more.
+      const pages = Object.values(hugepages).reduce((all, bytes) => all + bytes, 0);
+      const size = type === 'memory' ? memoryBytes - pages : (hugepages[type] ?? 0);
       return sum + Math.max(0, size - (this.#options.reserved[id]?.[type] ?? 0));
     }, 0);
   }

@@ -14,10 +14,16 @@ import type { StateFiles } from '../host/host.ts';
 import { reservedAmounts } from '../node/capacity.ts';
 import type { Rejection } from '../pods/admission.ts';
 import { AllocationError } from './allocation-error.ts';
-import { CpuAllocator, type CpuCheckpoint, wholeCpus } from './cpu-allocator.ts';
+import {
+  formatCpuCheckpoint,
+  formatMemoryCheckpoint,
+  parseCpuCheckpoint,
+  parseMemoryCheckpoint,
+} from './checkpoint-files.ts';
+import { CpuAllocator, wholeCpus } from './cpu-allocator.ts';
 import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import type { MachineTopology } from './machine-topology.ts';
-import { MemoryAllocator, type MemoryBlock, type MemoryCheckpoint } from './memory-allocator.ts';
+import { MemoryAllocator, type MemoryBlock } from './memory-allocator.ts';
 import { cpuPolicyOptions, topologyPolicyOptions } from './policy-options.ts';
 import { mergeHints, type TopologyHint } from './topology-hints.ts';
 
@@ -75,9 +81,12 @@ export class NodeResources {
   /** What the kubelet before this one has given away. Throws when it was another policy's or machine's. */
   async restore(): Promise<void> {
     const { configuration } = this.#options;
-    const cpus = await this.#read<CpuCheckpoint>(cpuFile, configuration.cpuManagerPolicy, 'CPU');
+    const cpus = await this.#read(cpuFile, configuration.cpuManagerPolicy, { title: 'CPU', parse: parseCpuCheckpoint });
     if (cpus && this.#cpus) this.#cpus.restore(cpus);
-    const memory = await this.#read<MemoryCheckpoint>(memoryFile, configuration.memoryManagerPolicy, 'memory');
+    const memory = await this.#read(memoryFile, configuration.memoryManagerPolicy, {
+      title: 'memory',
+      parse: parseMemoryCheckpoint,
+    });
     if (memory && this.#memory) this.#memory.restore(memory);
     await this.#save();
   }
@@ -176,14 +185,14 @@ export class NodeResources {
   async #read<T extends { readonly policyName: string }>(
     name: string,
     policy: string,
-    title: string,
+    { title, parse }: { readonly title: string; parse(text: string): T },
   ): Promise<T | undefined> {
     const text = await this.#options.state.read(name);
     if (text === undefined) return undefined;
     const drain = `please drain this node and delete the ${title} manager checkpoint file "${name}" before restarting Kubelet`;
     let found: T;
     try {
-      found = JSON.parse(text) as T;
+      found = parse(text);
     } catch (error) {
       throw new Error(`could not restore state from checkpoint: ${messageOf(error)}, ${drain}`, { cause: error });
     }
@@ -198,11 +207,19 @@ export class NodeResources {
   #save(): Promise<void> {
     const { configuration, log, state } = this.#options;
     if (!this.isActive) return this.#saving;
-    const cpus = this.#cpus?.checkpoint() ?? { policyName: configuration.cpuManagerPolicy, defaultCpuSet: '' };
-    const memory = this.#memory?.checkpoint() ?? { policyName: configuration.memoryManagerPolicy };
+    const cpus = this.#cpus?.checkpoint() ?? {
+      policyName: configuration.cpuManagerPolicy,
+      defaultCpuSet: '',
+      entries: {},
+    };
+    const memory = this.#memory?.checkpoint() ?? {
+      policyName: configuration.memoryManagerPolicy,
+      machineState: {},
+      entries: {},
+    };
     this.#saving = this.#saving
-      .then(() => state.write(cpuFile, JSON.stringify(cpus)))
-      .then(() => state.write(memoryFile, JSON.stringify(memory)))
+      .then(() => state.write(cpuFile, formatCpuCheckpoint(cpus)))
+      .then(() => state.write(memoryFile, formatMemoryCheckpoint(memory)))
       .catch((error) => log.error('cannot store what is given to containers', { error: messageOf(error) }));
     return this.#saving;
   }

@@ -326,6 +326,15 @@ describe('a node', () => {
       policyName: 'static',
       defaultCpuSet: '0-1,6-7',
       entries: { a: { main: '2-3' }, b: { main: '4-5' } },
+      checksum: state.checksum,
+    });
+    const memory = JSON.parse(before.files.get('memory_manager_state')!);
+    assert.deepEqual(memory.machineState[0], {
+      numberOfAssignments: 2,
+      memoryMap: {
+        memory: { total: 4 * gibi, systemReserved: gibi, allocatable: 3 * gibi, reserved: 2 * gibi, free: gibi },
+      },
+      cells: [0],
     });
     const { resources: after } = await node({ reservedMemory }, before.files);
     assert.deepEqual(after.placementOf('b', 'main'), before.resources.placementOf('b', 'main'));

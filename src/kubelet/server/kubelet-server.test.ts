@@ -191,6 +191,7 @@ describe('pages', () => {
   it('says that it is well, on loopback without credentials too', async () => {
     assert.equal((await call('/healthz')).text, 'ok');
     assert.equal((await call('/healthz/syncloop')).text, 'ok');
+    assert.equal((await call('/healthz/device-plugin')).text, 'ok');
     assert.equal((await call('/healthz/nonsense')).status, 404);
     const plain = await new Promise<number>((resolve) => {
       const { host, port } = server.healthzAddress!;

@@ -13,6 +13,7 @@ import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts
 import type { Kubelet } from '../kubelet.ts';
 import type { LogOptions } from '../logs/container-log.ts';
 import { podLog } from '../logs/pod-logs.ts';
+import type { KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import type { NodeCareCounts } from '../node-care.ts';
 import type { ContainerRuntime } from '../runtime/runtime.ts';
 import { claimNameOf } from '../volumes/claims.ts';
@@ -41,6 +42,8 @@ export interface KubeletView {
   cpuNanoSeconds?: (() => Promise<number>) | undefined;
   /** What holds Pods up that are to start or to end here. */
   causes?(): CauseList;
+  /** What the kubelet counts and times of its own work. */
+  metrics?: KubeletMetrics | undefined;
   /** What the kubelet did for its node. */
   counts?(): NodeCareCounts;
   /** Of those certificates that the kubelet renews itself. */
@@ -49,6 +52,8 @@ export interface KubeletView {
   furtherMetrics?: (() => string) | undefined;
   /** Why the kubelet makes no progress, or undefined when it does. */
   problem(): string | undefined;
+  /** Why plugins of devices cannot register, or undefined. */
+  deviceProblem?(): string | undefined;
   /** The configuration in the form of its file (`KubeletConfiguration`). */
   configuration(): Readonly<Record<string, unknown>>;
 }
@@ -84,6 +89,7 @@ export function viewOf(
   kubelet: Kubelet,
   { clock, cpuNanoSeconds, certificates, furtherMetrics }: ViewOptions,
 ): KubeletView {
+  const { featureGates, rootDirectory } = kubelet.configuration;
   return {
     furtherMetrics,
     nodeName: kubelet.nodeName,
@@ -96,7 +102,7 @@ export function viewOf(
       const { runtime, host } = kubelet;
       return podLog(worker, container, options, { runtime, logs: host.logs, nowMs: clock.now(), signal });
     },
-    checkpointDirectory: join(kubelet.configuration.rootDirectory, 'checkpoints'),
+    checkpointDirectory: featureGates.ContainerCheckpoint === false ? undefined : join(rootDirectory, 'checkpoints'),
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     pressure: () => kubelet.host.pressure(),
@@ -116,9 +122,11 @@ export function viewOf(
     },
     cpuNanoSeconds,
     causes: () => kubelet.causes(),
+    metrics: kubelet.metrics,
     counts: () => kubelet.counts,
     certificates,
     problem: () => kubelet.problem(),
+    deviceProblem: () => kubelet.deviceProblem,
     configuration: () => configurationDocument(kubelet.configuration),
   };
 }

@@ -1,4 +1,6 @@
 /** The kubelet's metric pages: its own (`/metrics`), what metrics-server reads (`/metrics/resource`), and cAdvisor's names. */
+
+import type { Pod } from '../../api/gen/core-v1.ts';
 import {
   counterFamily,
   gaugeFamily,
@@ -8,6 +10,7 @@ import {
   type Sample,
 } from '../../base/metrics/families.ts';
 import type { NodeCareCounts } from '../node-care.ts';
+import { isStaticPod } from '../pods/pod-phase.ts';
 import type { KubeletCertificates, KubeletView } from './kubelet-view.ts';
 import { type ContainerSample, type NodeSample, type PodSample, podUsage } from './stats.ts';
 
@@ -45,6 +48,8 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
         return { labels: { code, method, path, server_type: 'readwrite' }, value };
       }),
     ),
+    ...podMetrics(view),
+    view.metrics?.families() ?? '',
     ...nodeCareMetrics(view.counts?.()),
     csiFamily(view.csiCalls?.() ?? []),
     ...certificateMetrics(view.certificates),
@@ -56,6 +61,40 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
       { value: usage.startedAtSeconds },
     ]),
   ].join('');
+}
+
+/** Of Pods that it is told to run, and of those that it really does. */
+function podMetrics(view: KubeletView): string[] {
+  const pods = view.pods();
+  const isOver = ({ status }: Pod) => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const perSource = (of: readonly Pod[]) => [
+    { labels: { static: '' }, value: of.filter((pod) => !isStaticPod(pod)).length },
+    { labels: { static: 'true' }, value: of.filter(isStaticPod).length },
+  ];
+  const source = 'static is true if the pod is not from the apiserver.';
+  const active = pods.filter((pod) => !isOver(pod));
+  return [
+    gauge(
+      'kubelet_desired_pods',
+      `The number of pods the kubelet is being instructed to run. ${source}`,
+      perSource(pods),
+    ),
+    gauge(
+      'kubelet_active_pods',
+      `The number of pods the kubelet considers active and which are being considered when admitting new pods. ${source}`,
+      perSource(active),
+    ),
+    gauge(
+      'kubelet_mirror_pods',
+      'The number of mirror pods the kubelet will try to create (one per admitted static pod)',
+      [{ value: active.filter(isStaticPod).length }],
+    ),
+    gauge(
+      'kubelet_managed_ephemeral_containers',
+      'Current number of ephemeral containers in pods managed by this kubelet.',
+      [{ value: pods.reduce((sum, { spec }) => sum + (spec.ephemeralContainers?.length ?? 0), 0) }],
+    ),
+  ];
 }
 
 function nodeCareMetrics(counts: NodeCareCounts | undefined): string[] {

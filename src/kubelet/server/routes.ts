@@ -103,6 +103,7 @@ class KubeletRoutes implements Routes {
       ping: undefined,
       log: undefined,
       syncloop: this.#view.problem(),
+      'device-plugin': this.#view.deviceProblem?.(),
     };
     if (check && !(check in checks)) return undefined;
     const failed = Object.entries(checks).filter(([name, problem]) => problem && (!check || name === check));

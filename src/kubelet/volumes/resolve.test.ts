@@ -10,9 +10,12 @@ import {
 } from '../../api/gen/core-v1.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { kubeletHarness } from '../kubelet.fixture.ts';
+import { PodCertificates } from './pod-certificates.ts';
 import { ReferencedObjects } from './referenced-objects.ts';
-import { resolveVolume, type VolumeSources } from './resolve.ts';
+import { resolveVolume } from './resolve.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
+import { TrustBundles } from './trust-bundles.ts';
+import type { VolumeSources } from './volume-sources.ts';
 
 const situation = { podIps: [], hostIps: [], nodeName: 'n', allocatable: { memory: '8Gi' } };
 
@@ -21,12 +24,20 @@ let sources: VolumeSources;
 
 beforeEach(() => {
   harness = kubeletHarness(new FakeClock());
-  const { signal } = new AbortController();
-  const parts = { client: harness.client, clock: harness.clock, log: harness.log, signal };
+  const { context: parts } = harness.context();
   sources = {
     client: harness.client,
     objects: new ReferencedObjects({ ...parts, watch: false, onChange() {} }),
-    tokens: new ServiceAccountTokens({ ...parts, random: harness.random }),
+    tokens: new ServiceAccountTokens(parts),
+    trust: new TrustBundles({ ...parts, enabled: true, onChange() {} }),
+    certificates: new PodCertificates({
+      ...parts,
+      enabled: true,
+      nodeName: 'n',
+      node: () => undefined,
+      event() {},
+      onChange() {},
+    }),
   };
 });
 

@@ -13,22 +13,16 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../api/gen/core-v1.ts';
-import { quote } from '../../apimachinery/go-text.ts';
-import type { Client } from '../../client/client.ts';
+import { aggregate, quote } from '../../apimachinery/go-text.ts';
+import { messageOf } from '../../apimachinery/status.ts';
 import { ephemeralCsiVolume, persistentCsiVolume } from '../csi/csi-volume.ts';
 import { fieldValue, type PodSituation, resourceValue } from '../pods/downward.ts';
 import { boundVolume, ClaimError } from './claims.ts';
 import type { PayloadFile, VolumePayload } from './payload.ts';
-import type { ReferencedObjects } from './referenced-objects.ts';
-import type { ServiceAccountTokens } from './service-account-tokens.ts';
+import type { CertificateSource } from './pod-certificates.ts';
+import type { VolumeSources } from './volume-sources.ts';
 
 type Filled = Extract<VolumePayload, { readonly kind: 'files' }>;
-
-export interface VolumeSources {
-  readonly client: Client;
-  readonly objects: ReferencedObjects;
-  readonly tokens: ServiceAccountTokens;
-}
 
 export interface ResolvedVolume {
   readonly payload: VolumePayload;
@@ -108,8 +102,7 @@ class VolumeResolver {
     }
     if (volume.projected) {
       const { sources = [], defaultMode: mode = defaultMode } = volume.projected;
-      const parts = await Promise.all(sources.map((source) => this.#projection(source, mode)));
-      return filled('projected', lastOfEachPath(parts.flat()));
+      return filled('projected', lastOfEachPath(await this.#projections(volume.name, sources, mode)));
     }
     if (
       volume.emptyDir ||
@@ -159,15 +152,45 @@ class VolumeResolver {
     return given.length === 0 ? undefined : Math.min(...given);
   }
 
-  async #projection(source: VolumeProjection, mode: number): Promise<readonly PayloadFile[]> {
+  /** All at a time, and all that is wrong with any of them is told at once. */
+  async #projections(volume: string, sources: readonly VolumeProjection[], mode: number): Promise<PayloadFile[]> {
+    const results = await Promise.allSettled(
+      sources.map((source, index) => this.#projection(source, { volume, index, mode })),
+    );
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : []));
+    if (errors.length > 0) throw new Error(aggregate(errors));
+    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  }
+
+  async #projection(
+    source: VolumeProjection,
+    { volume, index, mode }: { readonly volume: string; readonly index: number; readonly mode: number },
+  ): Promise<readonly PayloadFile[]> {
     if (source.configMap)
       return this.#configMapFiles(source.configMap.name ?? '', source.configMap.items, source.configMap.optional, mode);
     if (source.secret)
       return this.#secretFiles(source.secret.name ?? '', source.secret.items, source.secret.optional, mode);
     if (source.downwardAPI) return this.#downwardFiles(source.downwardAPI.items, mode);
     if (source.serviceAccountToken) return [await this.#tokenFile(source.serviceAccountToken, mode)];
-    if (source.clusterTrustBundle?.optional) return [];
-    throw new Error('projected volume source is not supported by this kubelet');
+    if (source.clusterTrustBundle) {
+      const { path } = source.clusterTrustBundle;
+      const anchors = await this.#sources.trust.anchors(source.clusterTrustBundle, this.#pod.metadata.uid ?? '');
+      return [this.#private(path, anchors, mode)];
+    }
+    if (source.podCertificate)
+      return this.#certificateFiles({ volume, index, projection: source.podCertificate }, mode);
+    return [];
+  }
+
+  async #certificateFiles(source: CertificateSource, mode: number): Promise<readonly PayloadFile[]> {
+    const { key, chain, renewAtMs } = await this.#sources.certificates.certificate(this.#pod, source);
+    this.#renewAtMs = Math.min(this.#renewAtMs ?? renewAtMs, renewAtMs);
+    const { credentialBundlePath, keyPath, certificateChainPath } = source.projection;
+    return [
+      [credentialBundlePath, key + chain],
+      [keyPath, key],
+      [certificateChainPath, chain],
+    ].flatMap(([path, text = '']) => (path ? [this.#private(path, text, mode)] : []));
   }
 
   async #tokenFile(wish: NonNullable<VolumeProjection['serviceAccountToken']>, mode: number): Promise<PayloadFile> {
@@ -176,11 +199,15 @@ class VolumeResolver {
       expirationSeconds: wish.expirationSeconds ?? 3600,
     });
     this.#renewAtMs = Math.min(this.#renewAtMs ?? renewAtMs, renewAtMs);
+    return this.#private(wish.path, token, mode);
+  }
+
+  /** Nobody else's business: readable by its user alone where that user is known, else by everyone in the Pod. */
+  #private(path: string, text: string, mode: number): PayloadFile {
     const { fsGroup } = this.#pod.spec.securityContext ?? {};
     const uid = fsGroup === undefined ? commonUser(this.#pod) : undefined;
-    // A token is nobody else's business: readable by its user alone where that user is known, else by everyone in the Pod.
-    const tokenMode = fsGroup !== undefined || uid !== undefined ? 0o600 : mode;
-    return { path: wish.path, content: Buffer.from(token), mode: tokenMode, uid };
+    const isOwned = fsGroup !== undefined || uid !== undefined;
+    return { path, content: Buffer.from(text), mode: isOwned ? 0o600 : mode, uid };
   }
 
   async #configMapFiles(

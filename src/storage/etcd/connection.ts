@@ -50,6 +50,14 @@ export class EtcdError extends BackendError {
     this.details = details;
     this.neverSent = neverSent;
   }
+
+  override get tooLarge(): boolean {
+    // The second where it does not even fit into a message.
+    return (
+      (this.code === grpcCodes.invalidArgument && this.details === 'etcdserver: request is too large') ||
+      (this.code === grpcCodes.resourceExhausted && this.details.includes('message larger than max'))
+    );
+  }
 }
 
 interface CallOptions {

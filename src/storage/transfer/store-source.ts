@@ -5,14 +5,17 @@ import type { TransferSource } from './transfer.ts';
 export interface StoreSourceOptions {
   readonly start: string;
   readonly end: string;
+  /** What of it is read; default: all. */
+  keeps?(key: string): boolean;
   /** Stores do not tell lifetimes; when a key disappears that lives from now on, 0: never. */
   expiresAtMs(key: string): number;
 }
 
 /** All values are held in memory until they have been read. The store stays its owner's. */
 export async function storeSource(store: Store<Buffer>, options: StoreSourceOptions): Promise<TransferSource> {
-  const { start, end } = options;
-  const { entries, revision } = await store.range({ start, end });
+  const { start, end, keeps = () => true } = options;
+  const { entries: found, revision } = await store.range({ start, end });
+  const entries = found.filter(({ key }) => keeps(key));
   return {
     revision,
     count: entries.length,

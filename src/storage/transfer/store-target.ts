@@ -13,6 +13,8 @@ import { type StoredObject, type Told, TransferError, type TransferSource, tellE
 export interface StoreTargetOptions {
   /** What all keys begin with; anything else of the source is its own business and stays there. */
   readonly prefix: string;
+  /** Which of them belong here, where a cluster has several stores; default: all. */
+  keeps?(key: string): boolean;
   /** Make a store that holds something equal to the source. Default: it is refused. */
   readonly replace?: boolean;
   /** The store's revision afterwards is at least this one. */
@@ -51,18 +53,18 @@ export async function fillStore(
 }
 
 async function copy(store: Store<Buffer>, source: TransferSource, options: StoreTargetOptions): Promise<Digests> {
-  const { prefix, told } = options;
+  const { prefix, told, keeps = () => true } = options;
   const digests = new Digests();
   const write = async (object: StoredObject) => {
     const { key, value } = object;
     const ttlSeconds = ttlOf(object, options.nowMs);
     const current = options.replace ? await store.get(key) : undefined;
     if (!current || !digests.matches(key, current.value)) await store.put(key, value, { ttlSeconds });
-    if (++done % tellEvery === 0) told?.(done, source.count);
   };
   let done = 0;
   await inParallel(source.read(), async (object) => {
-    if (!object.key.startsWith(prefix)) return;
+    if (++done % tellEvery === 0) told?.(done, source.count);
+    if (!object.key.startsWith(prefix) || !keeps(object.key)) return;
     // What has ended on the way is not brought back.
     if (object.expiresAtMs > 0 && object.expiresAtMs <= options.nowMs) return;
     digests.add(object.key, object.value);

@@ -14,6 +14,7 @@ import { memoryStore } from '../memory/memory-store.ts';
 import { CompactedError, type Store } from '../store.ts';
 import { lmdbSource, salvageSource } from './lmdb-source.ts';
 import { fillLmdb } from './lmdb-target.ts';
+import { mergedSource } from './merged-source.ts';
 import { openSnapshot, saveSnapshot, verifySnapshot } from './snapshot-file.ts';
 import { fillStore } from './store-target.ts';
 import { type StoredObject, TransferError, type TransferSource } from './transfer.ts';
@@ -304,4 +305,33 @@ test('a target too far behind is refused before anything is written', async () =
   const filling = fillStore(target, sourceOf([], 1), { prefix: '/registry/', revision: 2_000_000_000, nowMs: 0 });
   await assert.rejects(filling, /the target's revision would have to be raised from 1 to 2000000000/);
   assert.equal(target.revision, 1);
+});
+
+test('several stores become one, in which every object is newer than anything that was known of any', async (t) => {
+  const folder = freshFolder(t);
+  const object = (key: string, revision: number): StoredObject => ({
+    key,
+    value: Buffer.from(key),
+    revision,
+    createRevision: 2,
+    expiresAtMs: 0,
+  });
+  const sources = [
+    sourceOf([object('/registry/a', 7), object('/registry/b', 38)], 40),
+    sourceOf([object('/registry/events/a', 7)], 12),
+  ];
+  const source = mergedSource(sources);
+  assert.equal(await fillLmdb(join(folder, 'one'), source, { revision: source.revision, nowMs: startMs }), 3);
+  const store = await open(join(folder, 'one'));
+  t.after(() => store.close());
+  assert.deepEqual(
+    (await objectsOf(store)).map(({ key, revision }) => [key, revision]),
+    [
+      ['/registry/a', 41],
+      ['/registry/b', 42],
+      ['/registry/events/a', 43],
+    ],
+  );
+  assert.deepEqual([store.revision, store.compactedRevision], [43, 43]);
+  assert.equal(mergedSource(sources.slice(1)), sources[1]);
 });

@@ -17,7 +17,7 @@ export interface TransferSource extends AsyncDisposable {
   /** The store's at the moment that is read: at least that of every object. */
   readonly revision: number;
   readonly count: number;
-  /** In rising order of revision. Once only. */
+  /** In rising order of revision. Of a snapshot once only. */
   read(): AsyncIterable<StoredObject>;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { certificateSigningRequests } from '../../../api/gen/certificates-v1.ts';
+import { podCertificateRequests } from '../../../api/gen/certificates-v1beta1.ts';
 import { leases } from '../../../api/gen/coordination-v1.ts';
 import {
   type Node,
@@ -370,6 +371,63 @@ describe('NodeRestriction: a node', () => {
       const message = await refusalOf(
         nodeRestriction(context),
         attributesOf({ type: certificateSigningRequests, object, user: kubelet }),
+      );
+      assert.equal(message?.replace(/^.*? is forbidden: /, ''), refused);
+    });
+  }
+
+  const right = {
+    nodeName: 'n1',
+    nodeUID: 'node-uid',
+    podName: 'p',
+    podUID: 'pod-uid',
+    serviceAccountName: 'sa',
+    serviceAccountUID: 'account-uid',
+  };
+  const request = 'PodCertificateRequest for pod "a/p"';
+  for (const [name, wrong, refused] of [
+    ['a certificate for a pod of its own', {}, undefined],
+    [
+      'no certificate as another node',
+      { nodeName: 'n2' },
+      'PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"',
+    ],
+    [
+      "no certificate for another node's pod",
+      { podName: 'theirs', podUID: 'their-uid' },
+      'pod "a/theirs" is not running on node "n1" named in the PodCertificateRequest',
+    ],
+    [
+      'no certificate for a pod that nobody knows',
+      { podName: 'gone' },
+      'Internal error occurred: while retrieving pod "a/gone" named in the PodCertificateRequest: pods "gone" not found',
+    ],
+    [
+      'no certificate for an older pod',
+      { podUID: 'old' },
+      `Internal error occurred: ${request} contains pod UID ("old") which differs from running pod "pod-uid"`,
+    ],
+    [
+      'no certificate for an account that the pod does not run as',
+      { serviceAccountName: 'root' },
+      `${request} contains serviceAccountName ("root") that differs from running pod ("sa")`,
+    ],
+    [
+      'no certificate for an older account',
+      { serviceAccountUID: 'old' },
+      `Internal error occurred: ${request} names service account UID "old", which differs from the running service account ("account-uid")`,
+    ],
+  ] as const) {
+    it(name, async () => {
+      const { api, context } = pluginHarness();
+      api.put(nodes, me);
+      api.put(serviceAccounts, { metadata: { name: 'sa', namespace: 'a', uid: 'account-uid' } });
+      api.put(pods, pod('n1', { spec: { serviceAccountName: 'sa' } }));
+      api.put(pods, pod('n2', { metadata: { name: 'theirs', namespace: 'a', uid: 'their-uid' } }));
+      const object = { metadata: { name: 'r', namespace: 'a' }, spec: { ...right, ...wrong } } as KubeObject;
+      const message = await refusalOf(
+        nodeRestriction(context),
+        attributesOf({ type: podCertificateRequests, object, user: kubelet }),
       );
       assert.equal(message?.replace(/^.*? is forbidden: /, ''), refused);
     });

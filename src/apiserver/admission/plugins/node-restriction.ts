@@ -36,9 +36,9 @@ const rules: Readonly<Record<string, Rule>> = {
   'csinodes.storage.k8s.io': admitCsiNode,
   'resourceslices.resource.k8s.io': admitResourceSlice,
   'certificatesigningrequests.certificates.k8s.io': admitCertificateRequest,
-  'podcertificaterequests.certificates.k8s.io': (_nodeName, attributes) => {
-    throw refusal(attributes, 'PodCertificateRequest feature gate is disabled');
-  },
+  // Served on request only: loaded with the first one.
+  'podcertificaterequests.certificates.k8s.io': async (...request) =>
+    (await import('./pod-certificate-requests.ts')).admitPodCertificateRequest(...request),
 };
 
 export function nodeRestriction(context: PluginContext): AdmissionPlugin {

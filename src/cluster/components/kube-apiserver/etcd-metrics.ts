@@ -1,10 +1,9 @@
 /** What `/metrics` tells of etcd, under upstream's names: how long its answers take, which fail, how large its members' files are. */
-import { builtinResources } from '../../../api/schema.ts';
-import { groupResource } from '../../../apimachinery/resource.ts';
 import { resourceOfKey } from '../../../apiserver/encryption/resource-of-key.ts';
 import { counterFamily, gaugeFamily, histogramFamily } from '../../../base/metrics/families.ts';
 import { Counts, Timings } from '../../../base/metrics/series.ts';
 import type { EtcdRequest } from '../../../storage/etcd/index.ts';
+import { builtinPlaces } from '../../data/stored-resources.ts';
 
 const limits = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -14,11 +13,7 @@ export class EtcdMetrics {
   readonly #durations = new Timings(limits);
   readonly #errors = new Counts();
   readonly #sizes = new Counts();
-  readonly #resourceOf = resourceOfKey(
-    builtinResources()
-      .filter((row) => row.storagePrefix !== undefined)
-      .map((row) => ({ prefix: `/registry/${row.storagePrefix}/`, name: groupResource(row) })),
-  );
+  readonly #resourceOf = resourceOfKey(builtinPlaces());
 
   request({ operation, key, durationMs, failed }: EtcdRequest): void {
     const [resource = '', ...group] = (this.#resourceOf(key) ?? '').split('.');

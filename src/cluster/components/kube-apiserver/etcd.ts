@@ -20,10 +20,10 @@ import {
 } from '../../../storage/etcd/index.ts';
 import { readOptionalPem } from '../../certificates/pem-files.ts';
 import { CommandError } from '../../command-error.ts';
+import { parseOverrides } from '../../data/etcd-overrides.ts';
 import type { ComponentEnvironment } from '../flags/component-definition.ts';
 import type { GivenFlags } from '../flags/given-flags.ts';
 import { EtcdMetrics } from './etcd-metrics.ts';
-import { parseOverrides } from './etcd-overrides.ts';
 
 export interface OpenedEtcd extends AsyncDisposable {
   readonly store: BytesStore;

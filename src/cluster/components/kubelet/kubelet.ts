@@ -8,6 +8,8 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../../../apimachinery/status.ts';
 import { sleep } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
+import { credentialFiles } from '../../../kubelet/host/credential-files.ts';
+import { cgroupVersion } from '../../../kubelet/host/linux-cgroups.ts';
 import { linuxHost } from '../../../kubelet/host/linux-host.ts';
 import type { Kubelet } from '../../../kubelet/kubelet.ts';
 import { startKubelet } from '../../../kubelet/kubelet.ts';
@@ -43,6 +45,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
   const nodeName = settings.hostnameOverride ? nodeNameOf(settings.hostnameOverride) : machine.nodeName;
   for (const warning of settings.warnings) log.warn(warning);
   if (settings.failSwapOn) refuseSwap(readFileSync('/proc/swaps', 'utf8'));
+  await checkCgroups(settings);
   const providers = credentialProviders(settings, environment);
   if (settings.kubeconfig === '')
     throw new CommandError(
@@ -66,6 +69,7 @@ async function run(given: GivenFlags, environment: ComponentEnvironment): Promis
       }),
       configuration: settings.configuration,
       version: versions.kubernetes,
+      nodeCredentials: credentialFiles(settings.configuration.rootDirectory, machine.environment.HOME ?? ''),
       credentialProviders: providers,
     });
     await serve(running, settings, connection, environment);
@@ -87,6 +91,19 @@ export function refuseSwap(inUse: string): void {
   throw new CommandError(
     'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false.',
     `In use: ${lines.slice(1).join('; ')}`,
+  );
+}
+
+async function checkCgroups({ failCgroupV1, killsWholeContainers }: KubeletSettings): Promise<void> {
+  if (!(failCgroupV1 || killsWholeContainers) || (await cgroupVersion()) === 'v2') return;
+  if (failCgroupV1)
+    throw new CommandError(
+      'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release',
+      'Leave failCgroupV1 out: this kubelet runs with both versions.',
+    );
+  throw new CommandError(
+    'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1',
+    'Leave singleProcessOOMKill out.',
   );
 }
 

@@ -3,7 +3,7 @@
  * resources may share such an etcd, in whatever order their servers are named. Only what the server brings with it can be moved:
  * definitions, APIServices and custom resources stay in the cluster's own etcd, as with upstream.
  */
-import { FlagError } from '../../../serving/flags.ts';
+import { FlagError } from '../../serving/flags.ts';
 
 export interface EtcdOverride {
   readonly servers: readonly string[];
