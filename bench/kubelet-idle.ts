@@ -2,8 +2,6 @@
  * What a kubelet costs while nothing happens: 110 Pods on a real containerd, each asked by a probe over HTTP every ten seconds. Its processor
  * time, its memory, and what it sends to the API server. `--profile` replaces it by one that writes down where its time goes.
  */
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { missingParts } from '../src/testing/needs.ts';
@@ -77,9 +75,9 @@ async function measure(): Promise<void> {
 }
 
 async function profile(node: BenchNode): Promise<Readonly<Record<string, number>>> {
-  const folder = mkdtempSync(join(temporaryFolder(), 'profile-'));
-  await node.replaceKubelet(['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILES ?? folder}`]);
+  const folder = process.env.BENCH_PROFILES ?? temporaryFolder();
+  await node.replaceKubelet(`--cpu-prof --cpu-prof-dir=${folder}`);
   await sleep(beginMs + minutes * 60_000);
   await node.endKubelet();
-  return shares(process.env.BENCH_PROFILES ?? folder, beginMs);
+  return shares(folder, beginMs);
 }

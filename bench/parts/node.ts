@@ -58,7 +58,7 @@ export class BenchNode implements AsyncDisposable {
     this.#folder = parts.folder;
     this.#words = parts.words;
     this.#watch = new PodWatch(parts.session, podsPath);
-    this.#kubelet = this.#launch([]);
+    this.#kubelet = this.#launch();
   }
 
   /** The kubelet's. */
@@ -66,10 +66,10 @@ export class BenchNode implements AsyncDisposable {
     return this.#kubelet.pid!;
   }
 
-  /** Ends the kubelet, and starts another one with these flags of Node.js, which adopts what runs. */
-  async replaceKubelet(flags: readonly string[]): Promise<void> {
+  /** Ends the kubelet, and starts another one with these options of Node.js, which adopts what runs. */
+  async replaceKubelet(options: string): Promise<void> {
     await this.endKubelet();
-    this.#kubelet = this.#launch(flags);
+    this.#kubelet = this.#launch(options);
   }
 
   async endKubelet(): Promise<void> {
@@ -140,11 +140,10 @@ export class BenchNode implements AsyncDisposable {
     await this.#containerd.stop();
   }
 
-  #launch(flags: readonly string[]): ChildProcess {
-    const words = [...flags, '--disable-warning=ExperimentalWarning', join(root, 'src/cli/main.ts'), 'kubelet'];
-    return spawn(process.execPath, [...words, ...this.#words], {
+  #launch(nodeOptions = ''): ChildProcess {
+    return spawn(join(root, 'coracle'), ['kubelet', ...this.#words], {
       stdio: ['ignore', 'ignore', process.env.BENCH_LOG ? 'inherit' : 'ignore'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compile') },
+      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compile'), NODE_OPTIONS: nodeOptions },
     });
   }
 

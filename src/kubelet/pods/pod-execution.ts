@@ -56,8 +56,9 @@ export async function executePlan(
     for (const container of plan.reset) await resetContainer(services, container, context);
     return { didSomething: true, made: [] };
   }
-  const [volumes] = await allEnded([
+  const [volumes, hostResolvConf] = await allEnded([
     toldIfFailed(services, pod, resolveVolumes(services, pod)),
+    files.resolvConf(services.configuration.resolvConf),
     ensureCgroups(services, pod, observed),
     // Before anything is put into the Pod's folder: it gives what is below its rights.
     files.prepare(pod),
@@ -66,7 +67,7 @@ export async function executePlan(
   const others = await mount(volumes.filter((volume) => !isOwnMaking(volume)));
   for (const stop of plan.stop) await stopForPlan(services, stop, context);
   const [{ sandbox, current }, own, secrets, images] = await allEnded([
-    plan.createSandbox ? makeSandbox(services, plan, context) : presentSandbox(services, plan, context),
+    (plan.createSandbox ? makeSandbox : presentSandbox)(services, plan, { ...context, hostResolvConf }),
     mount(volumes.filter(isOwnMaking)),
     plan.start.length > 0 ? pullSecrets(services, pod) : [],
     lookUpImages(services, plan, signal),
@@ -203,7 +204,7 @@ async function stopForPlan(
 async function describeSandbox(
   services: PodServices,
   plan: PodPlan,
-  { pod, users }: { readonly pod: Pod; readonly users: IdMapping | undefined },
+  { pod, hostResolvConf }: SandboxContext,
 ): Promise<SandboxConfig> {
   const { configuration, host } = services;
   const settings = resourceSettings(services);
@@ -213,10 +214,10 @@ async function describeSandbox(
     cgroupParent: host.cgroups.parentOf(pod),
     clusterDns: configuration.clusterDns,
     clusterDomain: configuration.clusterDomain,
-    hostResolvConf: await host.files.resolvConf(configuration.resolvConf),
+    hostResolvConf,
     resources: podResources(withoutOverhead(pod), settings),
     overhead: overheadResources(pod, settings),
-    users,
+    users: await ownUsers(services, pod),
   });
 }
 
@@ -224,26 +225,24 @@ function withoutOverhead(pod: Pod): Pod {
   return pod.spec.overhead ? { ...pod, spec: { ...pod.spec, overhead: undefined } } : pod;
 }
 
+interface SandboxContext extends ExecutionContext {
+  /** Content of the file that the Pod's own derives from. */
+  readonly hostResolvConf: string;
+}
+
 interface PodSandbox {
   readonly sandbox: SandboxConfig;
   readonly current: SandboxStatus;
 }
 
-async function presentSandbox(
-  services: PodServices,
-  plan: PodPlan,
-  { pod, observed }: ExecutionContext,
-): Promise<PodSandbox> {
-  const current = readySandbox(observed);
+async function presentSandbox(services: PodServices, plan: PodPlan, context: SandboxContext): Promise<PodSandbox> {
+  const current = readySandbox(context.observed);
   if (!current) throw new Error('pod sandbox is gone');
-  return { sandbox: await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) }), current };
+  return { sandbox: await describeSandbox(services, plan, context), current };
 }
 
-async function makeSandbox(
-  services: PodServices,
-  plan: PodPlan,
-  { pod, observed, signal }: ExecutionContext,
-): Promise<PodSandbox> {
+async function makeSandbox(services: PodServices, plan: PodPlan, context: SandboxContext): Promise<PodSandbox> {
+  const { pod, observed, signal } = context;
   const { clock, metrics, runtime } = services;
   if (observed.sandboxes.length > 0) {
     services.event(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
@@ -257,7 +256,7 @@ async function makeSandbox(
   try {
     const runtimeHandler = await handlerOf(services, pod, signal);
     checkUsers(services, pod, runtimeHandler);
-    const sandbox = await describeSandbox(services, plan, { pod, users: await ownUsers(services, pod) });
+    const sandbox = await describeSandbox(services, plan, context);
     const labels = { runtime_handler: runtimeHandler };
     const startedMs = clock.monotonic();
     const id = await runtime.runPodSandbox(sandbox, { signal, runtimeHandler }).catch((error) => {
