@@ -195,7 +195,7 @@ function validateSources(at: FieldPath, spec: PersistentVolumeSpec, scope: Volum
   return errors;
 }
 
-/** Sources that upstream's messages call otherwise. */
+// Sources that upstream's messages call otherwise.
 const shownSourceNames: Readonly<Record<string, string>> = { cephfs: 'cephFS', gcePersistentDisk: 'persistentDisk' };
 
 function validateSource(at: FieldPath, spec: PersistentVolumeSpec, name: (typeof sourceNames)[number]): FieldError[] {
