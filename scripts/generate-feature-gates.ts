@@ -24,7 +24,7 @@ const rows = Object.entries(facts.gates).map(([name, { default: isOn, stage, loc
 });
 const text = [
   `/** Feature gates of ${facts.version}. Derived from facts/ by scripts/generate-feature-gates.ts: change the facts, not this file. */`,
-  "import type { FeatureGate } from '../feature-gates.ts';",
+  "import type { FeatureGate } from '../feature-gate.ts';",
   '',
   'export const gates: Readonly<Record<string, FeatureGate>> = {',
   ...rows,

@@ -25,6 +25,58 @@ test('paths in documents lead somewhere', () => {
   assert.deepEqual(offences, []);
 });
 
+test('files and folders are named as they are called, in the guides and in comments', () => {
+  const every = globSync('{*,{src,test,scripts,bench,examples,docs,facts}/**/*}', { cwd: projectRoot });
+  // By each end of a path: `cri-runtime.ts`, `cri/cri-runtime.ts`, `runtime/cri/cri-runtime.ts`.
+  // By `npm run build`.
+  const made = ['dist'];
+  const ends = new Set(
+    [...every, ...made].flatMap((path) => {
+      const parts = path.split('/');
+      return parts.map((_, i) => parts.slice(i).join('/'));
+    }),
+  );
+  const nameOf = /`(?:\.{1,2}\/)*([\w.-]+(?:\/[\w.-]+)*(?:\.ts|\.md|\/))`/g;
+  const guides = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'].map((path) => ({ path, texts: [textOf(path)] }));
+  const sources = ['src', 'test', 'scripts', 'bench'].flatMap(sourceFiles).map(({ path, text }) => ({
+    path,
+    texts: [...text.matchAll(/\/\*[\s\S]*?\*\/|(?<=^\s*)\/\/.*/gm)].map(([comment]) => comment),
+  }));
+  const namedIn = ({ path, texts }: (typeof guides)[number]) =>
+    texts.flatMap((text) => [...text.matchAll(nameOf)].map(([, name = '']) => ({ path, name })));
+  // What ends in a slash in a comment is as often a prefix of something else.
+  const named = [...guides.flatMap(namedIn), ...sources.flatMap(namedIn).filter(({ name }) => !name.endsWith('/'))];
+  assert.ok(named.length > 300);
+  const offences = named
+    .filter(({ name }) => !ends.has(name.replace(/\/$/, '')))
+    .map(({ path, name }) => `${path}: ${name}`);
+  assert.deepEqual(offences, []);
+});
+
+test('commands of npm and suites of tests that documents name exist, and every suite is named', () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+  const runner = textOf('scripts/test.ts');
+  const suites = new Set([
+    'check',
+    ...[...runner.matchAll(/\bname: '([\w-]+)'/g)].map(([, name]) => name!),
+    ...[...runner.matchAll(/onContainerd\('([\w.]+)'/g)].map(([, release]) => `containerd-${release}`),
+  ]);
+  const offences = documents.flatMap((document) => {
+    const text = textOf(document);
+    const commands = [...text.matchAll(/npm run ([\w-]+)/g)].filter(([, name = '']) => !scripts[name]);
+    const runs = [...text.matchAll(/node scripts\/test\.ts ([a-z][\w.-]*\w)/g)].filter(
+      ([, name = '']) => !suites.has(name),
+    );
+    return [...commands, ...runs].map(([command]) => `${document}: ${command}`);
+  });
+  assert.deepEqual(offences, []);
+  const contributing = textOf('CONTRIBUTING.md');
+  assert.deepEqual(
+    [...suites].filter((name) => !contributing.includes(`\`${name}\``)),
+    [],
+  );
+});
+
 test('what stands is proven by tests: a row that claims something names their files, no folders', () => {
   const rows = textOf('docs/features.md')
     .split('\n')

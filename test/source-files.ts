@@ -55,3 +55,48 @@ export function codeOf(text: string): string {
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
     .replace(/(^|[^:'"`\\])\/\/[^\n]*/g, '$1');
 }
+
+export interface ExportedFunction {
+  readonly name: string;
+  /** Each as it is written, with its type; a rest parameter is none. */
+  readonly parameters: readonly string[];
+}
+
+export function exportedFunctions(text: string): ExportedFunction[] {
+  const code = codeOf(text);
+  return [...code.matchAll(/^export (?:default )?(?:async )?function\*? (\w+)/gm)].map((match) => {
+    const from = match.index + match[0].length;
+    const generics = code[from] === '<' ? enclosed(code, from).length + 2 : 0;
+    const parameters = splitOutside(enclosed(code, from + generics));
+    return { name: match[1]!, parameters: parameters.filter((parameter) => !parameter.startsWith('...')) };
+  });
+}
+
+const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '<': '>' };
+
+/** What stands between the bracket at `start` and the one that closes it. */
+function enclosed(code: string, start: number): string {
+  const open: string[] = [];
+  for (let at = start; at < code.length; at++) {
+    const sign = code[at]!;
+    if (sign in closing) open.push(closing[sign]!);
+    else if (sign === open.at(-1) && !(sign === '>' && code[at - 1] === '=')) open.pop();
+    if (open.length === 0) return code.slice(start + 1, at);
+  }
+  return code.slice(start + 1);
+}
+
+/** At the commas that stand in no brackets. */
+function splitOutside(list: string): string[] {
+  const parts = [''];
+  for (let at = 0; at < list.length; at++) {
+    const sign = list[at]!;
+    if (sign === ',') parts.push('');
+    else if (sign in closing) {
+      const inside = enclosed(list, at);
+      parts[parts.length - 1] += list.slice(at, at + inside.length + 2);
+      at += inside.length + 1;
+    } else parts[parts.length - 1] += sign;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}

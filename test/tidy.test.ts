@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { codeOf, importsOf, sourceFiles } from './source-files.ts';
+import { codeOf, type ExportedFunction, exportedFunctions, importsOf, sourceFiles } from './source-files.ts';
 
 const isGenerated = (path: string) => path.includes('/gen/');
 const isTest = (path: string) => /\.(test|contract|fixture)\.ts$/.test(path);
@@ -101,6 +101,45 @@ test('no function of the product is longer than 70 lines', () => {
     });
   }
   assert.deepEqual(offences, []);
+});
+
+/** How many exported functions take three or four positional arguments. There may be fewer, and then the number goes down. */
+const mostWithLongCalls = 395;
+
+test('exported functions take two positional arguments and then options: never five, and no three that can be mistaken for each other', () => {
+  const functions = product.flatMap(({ path, text }) =>
+    exportedFunctions(text).map((one) => ({ ...one, place: `${path}: ${one.name}` })),
+  );
+  const typeOf = (parameter = '') => /: (string|number|boolean)$/.exec(parameter)?.[1];
+  const isConfusing = ({ parameters }: ExportedFunction) =>
+    parameters.some((one, i) => {
+      const type = typeOf(one);
+      return type !== undefined && typeOf(parameters[i + 1]) === type && typeOf(parameters[i + 2]) === type;
+    });
+  const offences = functions.filter((one) => one.parameters.length > 4 || isConfusing(one)).map(({ place }) => place);
+  assert.deepEqual(offences, []);
+  const long = functions.filter(({ parameters }) => parameters.length > 2);
+  assert.ok(functions.length > 1000 && long.length > 0, 'functions are found');
+  assert.ok(long.length <= mostWithLongCalls, `${long.length} take more than two positional arguments`);
+});
+
+test('the arguments of a function are counted whatever their types hold', () => {
+  const text = [
+    'export async function one<T extends (a: X, b: Y) => Z>(',
+    '  first: Map<string, T>,',
+    '  { a, b }: { readonly a: [number, string]; readonly b: (x: T, y: T) => void },',
+    '  // of three, with a comma',
+    '  ...rest: readonly T[]',
+    '): void {}',
+    'export function none() {}',
+  ].join('\n');
+  assert.deepEqual(
+    exportedFunctions(text).map(({ name, parameters }) => [name, parameters.length]),
+    [
+      ['one', 2],
+      ['none', 0],
+    ],
+  );
 });
 
 test('nothing is left for later in the code', () => {

@@ -3,19 +3,10 @@
  * group's folder. A conversion loses nothing that its target can say, and what it cannot say goes into annotations as upstream
  * puts it there.
  */
-import type { Draft, KubeObject } from '../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind, type GroupVersionResource } from '../apimachinery/resource.ts';
 import { horizontalPodAutoscalerConversion } from './autoscaling/conversion.ts';
+import type { Conversion } from './conversion.ts';
 import { eventConversion } from './events/conversion.ts';
-
-export interface Conversion {
-  /** True where the versions differ in apiVersion alone, so that encoded bytes can be shared. */
-  readonly identity: boolean;
-  /** Takes a draft over: the result may be the same value, changed in place. */
-  toHub(object: Draft<KubeObject>): Draft<KubeObject>;
-  /** A new object; shares parts with the given one and leaves it as it is. */
-  fromHub(object: KubeObject): KubeObject;
-}
 
 type Resource = GroupVersionResource & GroupVersionKind;
 

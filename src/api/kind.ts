@@ -51,11 +51,17 @@ export type ValidationContext = Pick<StrategyContext, 'warn'>;
 
 export interface KindBehaviour<T extends KubeObject = KubeObject> {
   readonly resource: ResourceType<T>;
-  /** Fills in what is unset, in upstream's order. Also run on objects read from storage. Must be idempotent. */
+  /**
+   * Fills in what is unset, in upstream's order. Also run on objects read from storage. Must be idempotent, and set nothing to what it is: the
+   * parts of an object may be frozen, and are copied only for who changes them.
+   */
   defaults?(object: Draft<T>): void;
   /** After the generic part (uid, creationTimestamp, status dropped where there is a status subresource, generation 1). */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
-  /** After the generic part (status kept from `previous`, generation raised when anything outside metadata and status changed). */
+  /**
+   * After the generic part (status kept from `previous`, generation raised when anything outside metadata and status changed). May be run
+   * a second time on what it left behind.
+   */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
   /** All errors at once of an object to be created; metadata is validated by the generic part with `validateName`. */
   validate?(object: T): readonly FieldError[];
@@ -64,6 +70,11 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.
    */
   validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
+  /**
+   * All that `validate` and `validateUpdate` look at, but for the name: what of it was found valid once and stays the very same need not be
+   * looked at again. Default: who knows what.
+   */
+  readonly validates?: 'spec' | 'spec and annotations';
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */

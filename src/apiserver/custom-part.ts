@@ -1,6 +1,6 @@
 /** What a served custom resource has beyond what the built-in ones have: see `custom-resources/`. */
-import type { DiscoveredResource } from './discovery/discovery.ts';
-import type { OperationHandler } from './registry/dispatch.ts';
+import type { DiscoveredResource } from './discovery/discovered.ts';
+import type { Scalable } from './subresources/scalable.ts';
 
 export interface CustomPart {
   /** Its entry in discovery; undefined while its definition is not established. */
@@ -9,6 +9,6 @@ export interface CustomPart {
   readonly publishedSchema: Readonly<Record<string, unknown>>;
   /** Whether the definition is being deleted, so that nothing may be created any more. */
   readonly terminating: boolean;
-  /** Subresources with an operation of their own (`scale`), by name and verb. */
-  readonly operations: Readonly<Record<string, Readonly<Record<string, OperationHandler>>>>;
+  /** Where its objects keep what a Scale shows; absent where they have none. */
+  readonly scalable: Scalable | undefined;
 }

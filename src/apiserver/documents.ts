@@ -5,7 +5,8 @@
 import { apiVersionOf } from '../apimachinery/resource.ts';
 import { genericServerResponse } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
-import type { DiscoveredResource, Discovery } from './discovery/discovery.ts';
+import type { DiscoveredResource } from './discovery/discovered.ts';
+import type { Discovery } from './discovery/discovery.ts';
 import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';

@@ -1,5 +1,5 @@
 /** What servers behind this one add to it: see `aggregation/`. Absent while there is none. */
-import type { DiscoveredResource, VersionRank } from './discovery/discovery.ts';
+import type { DiscoveredResource, VersionRank } from './discovery/discovered.ts';
 import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
 import type { Handler } from './request.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { UserInfo } from '../serving/user-info.ts';
-import type { AuditTrail } from './audit/trail.ts';
+import type { AuditTrail } from './audit/audit-trail.ts';
 import type { YamlThread } from './encoding/yaml-thread.ts';
 
 export type { UserInfo } from '../serving/user-info.ts';

@@ -43,7 +43,7 @@ import { RequestTime } from './request-time.ts';
 import { type ResourceConfig, ServedResources } from './resources.ts';
 import { Shutdown, type ShutdownSettings } from './shutdown.ts';
 import { trustStored } from './stored-encoding.ts';
-import { builtinOperations } from './subresources/operations.ts';
+import { builtinOperations, customOperations } from './subresources/operations.ts';
 import { versionHandler } from './version.ts';
 import { type ObjectForm, objectForm, type StoredMediaType } from './watch-cache/object-form.ts';
 
@@ -226,6 +226,7 @@ class Server implements ApiServer {
       environment: this.#environment,
       handlers: this.#handlers,
       operations: builtinOperations,
+      customOperations,
     });
     this.#pipeline = this.#createPipeline(options, { ...security, authorizer });
     this.#documents = new ServerDocuments({

@@ -3,12 +3,8 @@
  * has and root of the node is not in. The range is kept in the Pod's folder, so that a kubelet that starts anew gives it to nobody else.
  */
 import type { StateFolder } from './host/host.ts';
+import type { IdRange } from './host/subordinate-ids.ts';
 import type { IdMapping } from './runtime/runtime.ts';
-
-export interface IdRange {
-  readonly firstId: number;
-  readonly length: number;
-}
 
 export interface UserNamespacesOptions {
   readonly state: StateFolder;

@@ -3,48 +3,11 @@
  * informers and by the scheduler's own decisions. A Pod counts on its node from the moment it is assumed there, before the API
  * server has heard of it, so that two Pods never get the same room (row N12: the sum of requests never exceeds allocatable).
  */
-import { add, amountsOf, podRequests, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
-import type { ContainerPort, Node, Pod, PodAffinityTerm } from '../api/gen/core-v1.ts';
+import { add, amountsOf, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../apimachinery/labels.ts';
 import { PodIndex } from './pod-index.ts';
-
-/** Requests that a container without any is counted with when nodes are compared (upstream: 100m and 200Mi). */
-const assumedRequests: ResourceAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
-
-/** A Pod with what is worked out about it once. */
-export interface PodInfo {
-  readonly pod: Pod;
-  readonly key: string;
-  readonly requests: ResourceAmounts;
-  /** As `requests`, but at least the assumed ones per container: for scores only. */
-  readonly scoredRequests: ResourceAmounts;
-  readonly hostPorts: readonly ContainerPort[];
-  readonly requiredAffinity: readonly PodAffinityTerm[];
-  readonly requiredAntiAffinity: readonly PodAffinityTerm[];
-  readonly hasAffinity: boolean;
-}
-
-export function podInfoOf(pod: Pod): PodInfo {
-  const affinity = pod.spec.affinity;
-  const containers = [
-    ...pod.spec.containers,
-    ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always'),
-  ];
-  return {
-    pod,
-    key: podKeyOf(pod),
-    requests: podRequests(pod, { useStatus: true }),
-    scoredRequests: podRequests(pod, { useStatus: true, missingRequests: assumedRequests }),
-    hostPorts: containers.flatMap((container) => container.ports ?? []).filter((port) => (port.hostPort ?? 0) > 0),
-    requiredAffinity: affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
-    requiredAntiAffinity: affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
-    hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
-  };
-}
-
-export function podKeyOf({ metadata }: Pod): string {
-  return metadata.uid ?? `${metadata.namespace}/${metadata.name}`;
-}
+import { type PodInfo, podInfoOf } from './pod-info.ts';
 
 /** One Node and what is on it. */
 export class NodeInfo {

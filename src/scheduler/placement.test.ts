@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
 import { labelMatcherOfSet } from '../apimachinery/labels.ts';
 import { seededRandom } from '../base/random.ts';
-import { ClusterState, podInfoOf } from './cluster-state.ts';
+import { ClusterState } from './cluster-state.ts';
 import { diagnosisMessage } from './diagnosis.ts';
 import type { SchedulingProfile } from './framework.ts';
 import { place } from './placement.ts';
@@ -17,6 +17,7 @@ import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
 import { podTopologySpread } from './plugins/pod-topology-spread.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
+import { podInfoOf } from './pod-info.ts';
 import { preempt } from './preemption.ts';
 
 const profile: SchedulingProfile = {
@@ -315,7 +316,7 @@ test('preemption takes the fewest and least important Pods that make room', () =
   const important = pod({ priority: 50 }, undefined, { cpu: '400m' });
   const placement = place(important, state, profile, { random: seededRandom(1), startIndex: 0 });
   assert.ok(!placement.node);
-  const outcome = preempt(important, placement.diagnosis, state, profile, () => false);
+  const outcome = preempt(important, placement.diagnosis, { state, profile, isProtected: () => false });
   assert.deepEqual(
     outcome.victims?.pods.map((victim) => victim.metadata.name),
     [small.metadata.name],
@@ -328,14 +329,14 @@ test('preemption that cannot help says so in upstream words', () => {
   const subject = pod({ priority: 1 }, undefined, { cpu: '1' });
   const placement = place(subject, state, profile, { random: seededRandom(1), startIndex: 0 });
   assert.ok(!placement.node);
-  const outcome = preempt(subject, placement.diagnosis, state, profile, () => false);
+  const outcome = preempt(subject, placement.diagnosis, { state, profile, isProtected: () => false });
   assert.equal(
     diagnosisMessage({ ...placement.diagnosis, preemption: outcome.message }),
     '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
   );
   const forAllNodes = { plugin: 'VolumeBinding', reasons: ['claim is lost'], resolvable: false };
   const hopeless = { ...placement.diagnosis, forAllNodes };
-  const { message } = preempt(subject, hopeless, state, profile, () => false);
+  const { message } = preempt(subject, hopeless, { state, profile, isProtected: () => false });
   assert.equal(
     diagnosisMessage({ ...hopeless, preemption: message }),
     '0/1 nodes are available: claim is lost. not found',

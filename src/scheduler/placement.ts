@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Random } from '../base/random.ts';
-import { type ClusterState, type NodeInfo, podKeyOf } from './cluster-state.ts';
+import type { ClusterState, NodeInfo } from './cluster-state.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import {
   feasibleNodesEnough,
@@ -16,6 +16,7 @@ import {
   type SchedulingProfile,
   type ScoredNode,
 } from './framework.ts';
+import { podKeyOf } from './pod-info.ts';
 
 export interface PreparedPod {
   readonly plugins: readonly { readonly plugin: SchedulingPlugin; readonly prepared: PreparedPlugin }[];

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { labelMatcherOf } from '../apimachinery/labels.ts';
 import fc from '../testing/properties.fixture.ts';
-import { podInfoOf } from './cluster-state.ts';
 import { PodIndex } from './pod-index.ts';
+import { podInfoOf } from './pod-info.ts';
 
 const value = fc.constantFrom('x', 'y');
 const step = fc.record({

@@ -3,7 +3,7 @@
  * hundred Pods among a hundred thousand. Only selectors that pin a label to one value can use it, and those of workloads do.
  */
 import type { LabelMatcher } from '../apimachinery/labels.ts';
-import type { PodInfo } from './cluster-state.ts';
+import type { PodInfo } from './pod-info.ts';
 
 interface Placed {
   readonly info: PodInfo;

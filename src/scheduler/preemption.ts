@@ -6,10 +6,11 @@
 
 import { isPodTerminating } from '../api/core/v1/pod-status.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { ClusterState, NodeInfo, PodInfo } from './cluster-state.ts';
+import type { ClusterState, NodeInfo } from './cluster-state.ts';
 import { countReasons, type Diagnosis } from './diagnosis.ts';
 import { isRejection, type Rejection, type SchedulingProfile } from './framework.ts';
 import { filterNode, objectionOfNominated, preparePod, priorityOf } from './placement.ts';
+import type { PodInfo } from './pod-info.ts';
 
 export interface Victims {
   readonly node: NodeInfo;
@@ -32,12 +33,16 @@ const neverPrepared: PreemptionOutcome = { victims: undefined, message: 'not fou
 /** Whether a disruption budget has no room left for this Pod. */
 export type IsProtected = (pod: Pod) => boolean;
 
+export interface PreemptionContext {
+  readonly state: ClusterState;
+  readonly profile: SchedulingProfile;
+  readonly isProtected: IsProtected;
+}
+
 export function preempt(
   pod: Pod,
   diagnosis: Diagnosis,
-  state: ClusterState,
-  profile: SchedulingProfile,
-  isProtected: IsProtected,
+  { state, profile, isProtected }: PreemptionContext,
 ): PreemptionOutcome {
   // Upstream's plugin of resource claims is asked before preemption, and says of each Pod without claims what it cannot do for it.
   const none = (message: string, keepsNomination = true): PreemptionOutcome => ({

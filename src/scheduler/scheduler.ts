@@ -27,7 +27,7 @@ import type { ObjectReference } from '../client/client.ts';
 import { subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import type { EventRecorder } from '../reconcile/events.ts';
-import { ClusterState, podInfoOf } from './cluster-state.ts';
+import { ClusterState } from './cluster-state.ts';
 import { type Diagnosis, diagnosisMessage, rejectingPlugins } from './diagnosis.ts';
 import type { ClusterEvent, SchedulingPlugin, SchedulingProfile } from './framework.ts';
 import { type Placement, type PlacementContext, place, priorityOf } from './placement.ts';
@@ -42,6 +42,7 @@ import { podTopologySpread } from './plugins/pod-topology-spread.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
 import { volumeBinding } from './plugins/volume-binding.ts';
+import { podInfoOf } from './pod-info.ts';
 import { preempt } from './preemption.ts';
 import { type QueuedPod, SchedulingQueue } from './scheduling-queue.ts';
 
@@ -248,7 +249,11 @@ class Scheduler {
     const outcome =
       diagnosis.nodeCount === 0
         ? { victims: undefined, message: '', keepsNomination: true }
-        : preempt(pod, diagnosis, this.#state, profile, (candidate) => this.#isProtected(candidate));
+        : preempt(pod, diagnosis, {
+            state: this.#state,
+            profile,
+            isProtected: (candidate) => this.#isProtected(candidate),
+          });
     const message = diagnosisMessage({ ...diagnosis, preemption: outcome.message });
     const rejectedBy = rejectingPlugins(diagnosis);
     this.#queue.park(entry, rejectedBy);

@@ -7,21 +7,12 @@
  * here what nobody asked for goes off with what it needs.
  */
 import { aggregate } from '../apimachinery/go-text.ts';
+import type { FeatureGate } from './feature-gate.ts';
 import { FlagError } from './flags.ts';
 import { gates as gatesOfTheRelease } from './gen/feature-gates.ts';
 
 /** By name. Gates that were neither named nor turned with all of their stage are absent, and as they are by default. */
 export type FeatureGates = Readonly<Record<string, boolean>>;
-
-export interface FeatureGate {
-  readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED';
-  /** Unless somebody asks otherwise. */
-  readonly isOn: boolean;
-  /** It can be named, but not changed. */
-  readonly isLocked?: boolean;
-  /** What must be on for it to be. */
-  readonly requires?: readonly string[];
-}
 
 /** The documents name them as gates that have an effect; the release has them no more, or locks them. */
 const documentedGates: Readonly<Record<string, FeatureGate>> = {

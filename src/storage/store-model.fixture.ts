@@ -3,12 +3,14 @@
  * every answer, every read in the past and every watch must be what the list says.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import type { Clock } from '../base/clock.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import fc from '../testing/properties.fixture.ts';
-import type { OpenStore } from './store.contract.ts';
 import type { CommitResult, Entry, Store, StoreEvent } from './store.ts';
 import { recordWatch } from './watch-recorder.fixture.ts';
+
+export type OpenStore = (clock: Clock, t: TestContext) => Promise<Store<string>>;
 
 type Command =
   | { readonly verb: 'put'; readonly key: string; readonly expect: Expectation }

@@ -5,19 +5,16 @@
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Clock } from '../base/clock.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
 import type { Needs } from '../testing/needs.ts';
 import { CompactedError, type Entry, FutureRevisionError, prefixEnd, type Store, StoreClosedError } from './store.ts';
-import { testAgainstModel } from './store-model.fixture.ts';
+import { type OpenStore, testAgainstModel } from './store-model.fixture.ts';
 import { recordWatch } from './watch-recorder.fixture.ts';
 
 export interface ContractOptions extends Partial<Needs> {
   /** Sequences that the comparison with the model tries. */
   readonly modelRuns?: number;
 }
-
-export type OpenStore = (clock: Clock, t: TestContext) => Promise<Store<string>>;
 
 /** All keys that tests use. */
 const everything = { start: '/', end: '0' };

@@ -9,26 +9,14 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { GrpcError, type GrpcServer, grpcCodes, grpcServer } from '../base/grpc/index.ts';
 import { seededRandom } from '../base/random.ts';
-import type { GrpcService, Outgoing } from '../kubelet/grpc/codec.ts';
+import type { GrpcService } from '../kubelet/grpc/codec.ts';
 import { type GrpcHandlers, handleTable } from '../kubelet/grpc/table-handlers.ts';
 import type { CriVersion } from '../kubelet/runtime/cri/connection.ts';
-import {
-  type ImageServiceMethods,
-  imageService,
-  type RuntimeServiceMethods,
-  runtimeService,
-} from '../kubelet/runtime/cri/gen/cri-v1.ts';
+import { imageService, runtimeService } from '../kubelet/runtime/cri/gen/cri-v1.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../kubelet/runtime/runtime.ts';
 import { SimulatedRuntime } from '../kubelet/runtime/simulated/simulated-runtime.ts';
+import type { CriAnswer, CriMethod, CriMethods } from './cri-methods.ts';
 import { containerEvent, simulatedAnswers } from './simulated-cri.ts';
-
-export type CriMethods = RuntimeServiceMethods & ImageServiceMethods;
-export type CriMethod = keyof CriMethods & string;
-type Request<M extends CriMethod> = CriMethods[M]['request'];
-type Response<M extends CriMethod> = Outgoing<CriMethods[M]['response']>;
-
-export type CriAnswer<M extends CriMethod> = (request: Request<M>) => Promise<Response<M>> | Response<M>;
-export type CriAnswers = { readonly [M in CriMethod]?: CriAnswer<M> };
 
 export interface CriServerOptions {
   /** Default: v1 alone. */

@@ -22,12 +22,14 @@ import { type Random, randomSuffix, seededRandom } from '../base/random.ts';
 import type { Client, Transport, TransportRequest } from '../client/client.ts';
 import { createClient } from '../client/typed-client.ts';
 import { discoveryList, otherUid, terminatingNamespace } from './memory-api-answers.ts';
-import { type ChangeListener, MemoryTables, type Selection, selectionOf, type Table } from './memory-tables.ts';
-
-export type Loose = Draft<KubeObject> & {
-  spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
-} & Record<string, unknown>;
+import {
+  type ChangeListener,
+  type Loose,
+  MemoryTables,
+  type Selection,
+  selectionOf,
+  type Table,
+} from './memory-tables.ts';
 
 /** Where a path points to: `/apis/apps/v1/namespaces/a/deployments/b/status`. */
 interface Target {

@@ -2,12 +2,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseFieldSelector } from '../apimachinery/fields.ts';
 import { parseLabelSelector } from '../apimachinery/labels.ts';
-import { type KubeObject, keyOf } from '../apimachinery/meta.ts';
+import { type Draft, type KubeObject, keyOf } from '../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionResource } from '../apimachinery/resource.ts';
 import type { ResourceRow } from '../apimachinery/schema.ts';
 import { expired } from '../apimachinery/status.ts';
 import { deepFreeze } from '../base/deep-freeze.ts';
-import type { Loose } from './memory-api.ts';
+
+export type Loose = Draft<KubeObject> & {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+} & Record<string, unknown>;
 
 export interface Table {
   readonly row: ResourceRow;

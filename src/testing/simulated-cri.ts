@@ -17,7 +17,7 @@ import type {
 } from '../kubelet/runtime/runtime.ts';
 import { ordinarySecurity } from '../kubelet/runtime/security.fixture.ts';
 import type { SimulatedRuntime } from '../kubelet/runtime/simulated/simulated-runtime.ts';
-import type { CriAnswers } from './cri-server.ts';
+import type { CriAnswers } from './cri-methods.ts';
 
 const nanoseconds = (ms: number) => BigInt(Math.round(ms * 1e6));
 const streamingUrl = (kind: string, id: string) => ({ url: `http://127.0.0.1:1/${kind}/${id}` });

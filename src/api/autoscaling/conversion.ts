@@ -4,7 +4,7 @@
  * it reads and writes.
  */
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
-import type { Conversion } from '../conversions.ts';
+import type { Conversion } from '../conversion.ts';
 import type * as v1 from '../gen/autoscaling-v1.ts';
 import type * as v2 from '../gen/autoscaling-v2.ts';
 

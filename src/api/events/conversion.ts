@@ -3,7 +3,7 @@
  * direction.
  */
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
-import type { Conversion } from '../conversions.ts';
+import type { Conversion } from '../conversion.ts';
 import type { Event as CoreEvent } from '../gen/core-v1.ts';
 import type { Event } from '../gen/events-v1.ts';
 

@@ -2,15 +2,7 @@
 
 import { HistogramCounts, histogramFamily, type Labels } from '../../base/metrics/families.ts';
 import type { ExtensionStatistics } from './extension-statistics.ts';
-
-export type AdmissionStep = 'admit' | 'validate';
-
-export interface Outcome {
-  readonly operation: string;
-  /** Of validating webhooks upstream says `validating`. */
-  readonly type: AdmissionStep | 'validating';
-  readonly rejected: boolean;
-}
+import type { Outcome } from './outcome.ts';
 
 /** Upstream's, in seconds. */
 const buckets: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5];

@@ -6,7 +6,7 @@
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
 import type { UserInfo } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -52,6 +52,8 @@ export interface AdmissionPlugin {
   /** Upstream's name, e.g. `NodeRestriction`. */
   readonly name: string;
   handles(operation: Operation, resource: GroupVersionResource, subresource: string): boolean;
+  /** `admit` changes nothing within spec or status, but puts another in their place if need be: they may be the stored object's own. */
+  readonly replacesParts?: true;
   admit?(attributes: AdmissionAttributes, round: AdmissionRound): Promise<void> | void;
   validate?(attributes: AdmissionAttributes): Promise<void> | void;
 }

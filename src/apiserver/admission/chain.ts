@@ -10,8 +10,10 @@ import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import type { GroupVersionResource } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
+import { copyStandingParts } from '../registry/standing-parts.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionRound, Operation } from './admission.ts';
-import type { AdmissionStatistics, AdmissionStep } from './admission-statistics.ts';
+import type { AdmissionStatistics } from './admission-statistics.ts';
+import type { AdmissionStep } from './outcome.ts';
 
 /** What is told of each plugin and each step. */
 export interface AdmissionMeter {
@@ -22,6 +24,8 @@ export interface AdmissionMeter {
 interface Selection {
   readonly mutating: readonly AdmissionPlugin[];
   readonly validating: readonly AdmissionPlugin[];
+  /** Whether some mutating plugin may change what is within the parts of an object. */
+  readonly changesParts: boolean;
 }
 
 export class AdmissionChain {
@@ -47,7 +51,8 @@ export class AdmissionChain {
 
   /** Runs what may change the object, after decoding and defaulting and before validation. */
   async admit(attributes: AdmissionAttributes): Promise<void> {
-    const { mutating } = this.#select(attributes.operation, attributes.resource, attributes.subresource);
+    const { mutating, changesParts } = this.#select(attributes.operation, attributes.resource, attributes.subresource);
+    if (changesParts && attributes.object) copyStandingParts(attributes.object);
     const owners = attributes.object?.metadata?.managedFields;
     const round = new Round();
     const admit = (plugin: AdmissionPlugin) => plugin.admit?.(attributes, round);
@@ -102,10 +107,9 @@ export class AdmissionChain {
     let selection = ofResource.get(key);
     if (!selection) {
       const interested = this.#plugins.filter((plugin) => plugin.handles(operation, resource, subresource));
-      selection = {
-        mutating: interested.filter((plugin) => plugin.admit),
-        validating: interested.filter((plugin) => plugin.validate),
-      };
+      const mutating = interested.filter((plugin) => plugin.admit);
+      const changesParts = mutating.some((plugin) => !plugin.replacesParts);
+      selection = { mutating, validating: interested.filter((plugin) => plugin.validate), changesParts };
       ofResource.set(key, selection);
     }
     return selection;

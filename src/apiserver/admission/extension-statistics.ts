@@ -4,7 +4,7 @@
  */
 import { counterFamily, histogramFamily } from '../../base/metrics/families.ts';
 import { Counts, Timings } from '../../base/metrics/series.ts';
-import type { AdmissionStatistics, Outcome } from './admission-statistics.ts';
+import type { Outcome } from './outcome.ts';
 
 export interface WebhookOutcome extends Outcome {
   /** What the webhook answered, or what is made of it that it did not. */
@@ -29,12 +29,17 @@ export interface PolicyCheck {
 export type PolicyErrorType = 'compile_error' | 'invalid_error' | 'out_of_budget' | 'no_error';
 export type PolicyAction = 'allow' | 'deny' | 'audit' | 'warn';
 
+/** Who keeps the one that `make` is asked for, once. */
+interface ExtensionsHolder {
+  extensions(make: () => ExtensionStatistics): ExtensionStatistics;
+}
+
 const highestCode = 600;
 const conditionLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const checkLimits: readonly number[] = [5e-7, 0.001, 0.01, 0.1, 1];
 
 /** Loaded with the first webhook or policy, so that a cluster without any pays nothing. */
-export function extensionsOf(statistics: AdmissionStatistics | undefined): ExtensionStatistics | undefined {
+export function extensionsOf(statistics: ExtensionsHolder | undefined): ExtensionStatistics | undefined {
   return statistics?.extensions(() => new ExtensionStatistics());
 }
 

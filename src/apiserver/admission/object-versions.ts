@@ -8,7 +8,7 @@ import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource
 import { internalError, messageOf } from '../../apimachinery/status.ts';
 import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import { toHub } from '../registry/body.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import type { AdmissionAttributes } from './admission.ts';
 
 export class ObjectVersions {

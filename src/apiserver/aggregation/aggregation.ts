@@ -4,25 +4,8 @@
  */
 import { type APIService, apiServices } from '../../api/gen/apiregistration-v1.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
-import type { Dial } from '../../serving/dial.ts';
-import type { RemoteApis } from '../remote-apis.ts';
-import type { ServedResources } from '../resources.ts';
+import type { AggregationOptions } from './aggregation-options.ts';
 import { runAutoregistration } from './autoregistration.ts';
-import type { ProxyCredentials } from './remote-server.ts';
-import type { ServiceRouting } from './service-location.ts';
-
-export interface AggregationOptions {
-  readonly resources: ServedResources;
-  /** Called once, when the first remote APIService is seen. */
-  useRemoteApis(apis: RemoteApis): void;
-  /** Default `cluster`. */
-  readonly routing?: ServiceRouting | undefined;
-  readonly credentials?: ProxyCredentials | undefined;
-  /** Default true. */
-  readonly rejectRedirects?: boolean | undefined;
-  /** Default: TCP, 30 seconds. */
-  readonly dial?: Dial | undefined;
-}
 
 /** Runs until the context's signal is aborted. The context's client passes every check. */
 export async function runAggregation(context: ComponentContext, options: AggregationOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { apiServices } from '../../api/gen/apiregistration-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { tcpDial } from '../../serving/dial.ts';
-import type { AggregationOptions } from './aggregation.ts';
+import type { AggregationOptions } from './aggregation-options.ts';
 import { runAvailability } from './availability.ts';
 import { RemoteDiscovery } from './remote-discovery.ts';
 import { RemoteDescriptions } from './remote-openapi.ts';

@@ -9,7 +9,7 @@ import type { APIResource } from '../../apimachinery/gen/meta-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
-import type { DiscoveredResource, VersionRank } from '../discovery/discovery.ts';
+import type { DiscoveredResource, VersionRank } from '../discovery/discovered.ts';
 import type { DiscoveredApis } from '../remote-apis.ts';
 import type { ServedResources } from '../resources.ts';
 import { askJson, type JsonAnswer } from './remote-document.ts';

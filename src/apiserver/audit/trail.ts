@@ -8,6 +8,7 @@ import { internalError, type Status } from '../../apimachinery/status.ts';
 import { formatMicroTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import {
   type AuditEvent,
   type AuditLevel,
@@ -19,19 +20,6 @@ import {
 import type { AuditScope } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 import { withoutManagedFields } from './without-managed-fields.ts';
-
-export interface AuditTrail {
-  /** Whether requests' objects are told of, so that nobody encodes what is not. */
-  readonly tellsRequest: boolean;
-  readonly tellsResponse: boolean;
-  /** `constraint`: the narrower right that allowed it, if there was one. */
-  impersonated(user: UserInfo, constraint?: string): void;
-  /** The decoded object of a create or an update, in the version of the request. */
-  requestObject(object: unknown): void;
-  /** A patch as it came. */
-  requestPatch(text: string): void;
-  annotate(key: string, value: string, level?: AuditLevel): void;
-}
 
 export interface TrailParts {
   readonly auditID: string;

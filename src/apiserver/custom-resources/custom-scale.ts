@@ -2,7 +2,7 @@
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { badRequest, internalError, messageOf, statusError } from '../../apimachinery/status.ts';
-import type { Scalable } from '../subresources/scale.ts';
+import type { Scalable } from '../subresources/scalable.ts';
 import { integerAt, setAt, textAt } from './scale-paths.ts';
 
 export function customScale(paths: CustomResourceSubresourceScale): Scalable {

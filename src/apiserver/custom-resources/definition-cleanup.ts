@@ -23,7 +23,7 @@ import { loopbackUser } from '../loopback-user.ts';
 import { deleteEach } from '../registry/delete-collection.ts';
 import { createOperation, type Operation, type RegistryEnvironment } from '../registry/operation.ts';
 import type { ApiRequest, RequestInfo } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { hasCondition } from './definition-status.ts';
 

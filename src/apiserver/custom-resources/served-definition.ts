@@ -14,11 +14,10 @@ import type { Log } from '../../base/log.ts';
 import { once } from '../../base/once.ts';
 import type { Random } from '../../base/random.ts';
 import type { CustomPart } from '../custom-part.ts';
-import type { DiscoveredResource } from '../discovery/discovery.ts';
+import type { DiscoveredResource } from '../discovery/discovered.ts';
 import { compareVersions } from '../discovery/version-order.ts';
 import type { ResourceCodec } from '../encoding/resource-codec.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
-import { scaleVerbs } from '../subresources/scale.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 import type { WebhookClients } from '../webhook-client/webhook-clients.ts';
 import { convertedSource } from './conversion/converted-source.ts';
 import { type Convert, webhookConversion } from './conversion/webhook-conversion.ts';
@@ -225,7 +224,7 @@ function servedResource(
     get terminating() {
       return hasCondition(state.definition, 'Terminating');
     },
-    operations: scale ? { scale: { ...scaleVerbs(customScale(scale)) } } : {},
+    scalable: scale && customScale(scale),
   };
   return {
     row,

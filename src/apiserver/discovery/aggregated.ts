@@ -1,5 +1,5 @@
 /** Aggregated discovery: every group, version and resource in one `APIGroupDiscoveryList`. v2 and v2beta1 differ in name only. */
-import type { DiscoveredGroup, DiscoveredResource, DiscoveredVersion } from './discovery.ts';
+import type { DiscoveredGroup, DiscoveredResource, DiscoveredVersion } from './discovered.ts';
 
 export type AggregatedVersion = 'v2' | 'v2beta1';
 

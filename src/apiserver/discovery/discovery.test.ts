@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { builtinResources, builtinSchema } from '../../api/schema.ts';
-import { type DiscoveredResource, Discovery, type DiscoveryDocument } from './discovery.ts';
+import type { DiscoveredResource } from './discovered.ts';
+import { Discovery, type DiscoveryDocument } from './discovery.ts';
 import { compareVersions } from './version-order.ts';
 
 const enabled = builtinResources().filter((row) => row.enabledByDefault && row.gate === undefined);

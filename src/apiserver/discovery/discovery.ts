@@ -8,35 +8,10 @@ import { createHash } from 'node:crypto';
 import { builtinCodec, builtinSchema } from '../../api/schema.ts';
 import { wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
 import { apiVersionOf } from '../../apimachinery/resource.ts';
-import type { ResourceRow } from '../../apimachinery/schema.ts';
 import { type AggregatedVersion, aggregatedList } from './aggregated.ts';
+import type { DiscoveredGroup, DiscoveredResource, DiscoveredVersion, VersionRank } from './discovered.ts';
 import { groupDocument, groupListDocument, resourceListDocument, versionsDocument } from './plain-documents.ts';
 import { compareVersions } from './version-order.ts';
-
-/** A resource as discovery shows it; rows of the kind tables are such, and custom resources are made into such. */
-export type DiscoveredResource = Pick<
-  ResourceRow,
-  | 'group'
-  | 'version'
-  | 'resource'
-  | 'kind'
-  | 'singular'
-  | 'namespaced'
-  | 'shortNames'
-  | 'categories'
-  | 'verbs'
-  | 'subresources'
-> & { readonly storageVersionHash?: string | undefined };
-
-/** A group version that is known by more than its resources: its rank, or that its server cannot be reached. */
-export interface VersionRank {
-  readonly group: string;
-  readonly version: string;
-  readonly groupPriority: number;
-  readonly versionPriority: number;
-  /** The resources are from the past: their server does not answer. */
-  readonly stale?: boolean | undefined;
-}
 
 export interface DiscoveryInput {
   readonly resources: readonly DiscoveredResource[];
@@ -51,18 +26,6 @@ export interface DiscoveryDocument {
   readonly contentType: string;
   /** Quoted, as the header has it. */
   readonly etag: string;
-}
-
-/** One served group version with its resources in order. */
-export interface DiscoveredVersion extends VersionRank {
-  readonly apiVersion: string;
-  readonly resources: readonly DiscoveredResource[];
-}
-
-/** A group with its versions, the preferred one first. */
-export interface DiscoveredGroup {
-  readonly name: string;
-  readonly versions: readonly DiscoveredVersion[];
 }
 
 /** Custom resources' rank, and that of whatever has none of its own. */

@@ -1,5 +1,5 @@
 /** The plain discovery documents, one per path. Key order and what is left out when empty are upstream's. */
-import type { DiscoveredGroup, DiscoveredResource, DiscoveredVersion } from './discovery.ts';
+import type { DiscoveredGroup, DiscoveredResource, DiscoveredVersion } from './discovered.ts';
 
 /** `/api`. */
 export function versionsDocument(core: DiscoveredGroup | undefined, serverAddress: string): object {

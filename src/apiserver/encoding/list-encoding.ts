@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Chunk } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
 

@@ -2,7 +2,7 @@
  * A list in protobuf from cached messages: they are joined, not encoded. The length of the whole stands before the first item, so
  * all items must have their form before anything is sent; those that have none yet get it in portions.
  */
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { type ListPage, listMetadata } from './list-encoding.ts';
 import { itemHead, itemHeadLength, listParts } from './protobuf.ts';
 

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import { statusError } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiResponse, ResponseBody } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { type IncludeObject, partialMetadata, partialMetadataList, type TableRow, tableOf } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';

@@ -6,7 +6,7 @@ import { jsonText } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { WatchFrame } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { type CacheEntry, withRevision } from '../watch-cache/cache-entry.ts';
 import type { FrameType, Representation, Wire } from '../watch-cache/cache-event.ts';
 import { type Envelope, replaceRevision } from '../watch-cache/encoded-object.ts';
@@ -66,7 +66,8 @@ abstract class ObjectFrame implements WatchFrame {
 class JsonFrame extends ObjectFrame {
   protected override encode({ resource, envelope, type, entry, revision }: FrameParts): Buffer {
     const bytes = entry.bytesIn(resource, envelope);
-    const current = revision === entry.revision ? bytes : replaceRevision(envelope, bytes, entry.revision, revision);
+    const current =
+      revision === entry.revision ? bytes : replaceRevision(envelope, bytes, { from: entry.revision, to: revision });
     return Buffer.concat([typeHead[type], current, frameEnd]);
   }
 }

@@ -8,7 +8,6 @@ import { timeout, tooManyRequests } from '../../apimachinery/status.ts';
 import { type YamlConversion, yamlToJson } from '../../apimachinery/yaml-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { ownExtension } from '../../base/own-imports.ts';
-import type { ApiRequest } from '../request.ts';
 
 export type YamlConverter = (text: string) => YamlConversion;
 
@@ -27,8 +26,14 @@ interface Task {
 
 type Answer = { readonly conversion: YamlConversion } | { readonly problem: string };
 
+/** A request, as far as reading its YAML goes. */
+interface YamlReader {
+  readonly yamlThread?: YamlThread | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** How this body is to be read. Rejects with 429 when too many wait, 504 when it takes too long. */
-export async function yamlConverter({ yamlThread, signal }: ApiRequest, text: string): Promise<YamlConverter> {
+export async function yamlConverter({ yamlThread, signal }: YamlReader, text: string): Promise<YamlConverter> {
   const short = text.length < longFrom && !text.includes('&');
   return short || !yamlThread ? yamlToJson : yamlThread.read(text, signal);
 }

@@ -2,7 +2,7 @@
 import { counterFamily, gaugeFamily, histogramFamily, type Labels } from '../../base/metrics/families.ts';
 import { Counts, defaultLimits, exponentialLimits, Timings } from '../../base/metrics/series.ts';
 
-const fromOneMillisecond = exponentialLimits(0.001, 2, 15);
+const fromOneMillisecond = exponentialLimits(0.001, { factor: 2, count: 15 });
 const matchConditionLimits: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const tokenLimits: readonly number[] = [0.001, ...defaultLimits];
 

@@ -4,7 +4,7 @@
  */
 import { publishObject } from '../../apimachinery/structural-schema/publication.ts';
 import { type JsonSchemaProps, parseStructuralSchema } from '../../apimachinery/structural-schema/schema.ts';
-import type { DiscoveredResource } from '../discovery/discovery.ts';
+import type { DiscoveredResource } from '../discovery/discovered.ts';
 import { describeField } from './descriptions.ts';
 import type { Dialect, Json, SchemaCollector } from './schemas.ts';
 

@@ -146,8 +146,7 @@ export class OpenApi {
 
   #operations(root: string, dialect: Dialect): PathOperations[] {
     const resources = this.#byGroupVersion.get(root) ?? [];
-    const { group, version } = resources[0]!;
-    return operationsOf(group, version, resources, (resource) => references(resource, dialect));
+    return operationsOf(resources[0]!, resources, (resource) => references(resource, dialect));
   }
 
   #once(key: string, make: () => OpenApiDocument): OpenApiDocument {

@@ -4,7 +4,7 @@
  */
 
 import type { SubresourceRow } from '../../apimachinery/schema.ts';
-import type { DiscoveredResource } from '../discovery/discovery.ts';
+import type { DiscoveredResource } from '../discovery/discovered.ts';
 import {
   collectionDeleteParameters,
   deleteParameters,
@@ -96,8 +96,7 @@ const answersWithDeleted: ReadonlySet<string> = new Set([
 
 /** Everything at the paths of one group version, its own discovery document included. */
 export function operationsOf(
-  group: string,
-  version: string,
+  { group, version }: { readonly group: string; readonly version: string },
   resources: readonly DocumentedResource[],
   references: (resource: DocumentedResource) => ResourceReferences,
 ): PathOperations[] {

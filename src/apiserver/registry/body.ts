@@ -9,9 +9,10 @@ import { noProtobufForm } from '../encoding/protobuf.ts';
 import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import { yamlConverter } from '../encoding/yaml-thread.ts';
 import type { ApiRequest } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
 import type { Operation } from './operation.ts';
+import { inPlace } from './standing-parts.ts';
 import { bodyLimitBytes, type WriteOptions } from './write-options.ts';
 
 interface BodyTarget {
@@ -77,7 +78,8 @@ export async function decodeResource(operation: Operation, options: WriteOptions
 export function toHub(resource: ServedResource, object: Draft<KubeObject>): Draft<KubeObject> {
   const hub = resource.conversion ? resource.conversion.toHub(object) : object;
   // A custom resource's codec has filled in the defaults already.
-  if (!resource.custom) resource.stored?.behaviour.defaults?.(hub);
+  const { defaults } = (resource.custom ? undefined : resource.stored?.behaviour) ?? {};
+  if (defaults) inPlace(hub, () => defaults(hub));
   return hub;
 }
 

@@ -10,7 +10,7 @@ import { conflict, notFound } from '../../apimachinery/status.ts';
 import { formatTime, parseTime } from '../../apimachinery/time.ts';
 import { replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { withRevision } from '../watch-cache/cache-entry.ts';
 import { replyToWrite, type Written } from './create.ts';
 import { foregroundFinalizer, orphanFinalizer } from './object-metadata.ts';

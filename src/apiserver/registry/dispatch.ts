@@ -9,7 +9,8 @@ import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import { WarnedError } from '../failure.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
-import { type ServedResource, type ServedResources, subresourceOf } from '../resources.ts';
+import { type ServedResources, subresourceOf } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import { create } from './create.ts';
 import { createOperation, type Operation, type RegistryEnvironment } from './operation.ts';
 import { get, list } from './read.ts';
@@ -43,11 +44,13 @@ export interface DispatcherOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
   /** Subresources with an operation of their own (`scale`, `binding`, `eviction`), by the same key and verb. */
   readonly operations: ReadonlyMap<string, Readonly<Record<string, OperationHandler>>>;
+  /** Those of custom resources, by the subresource's name and verb. */
+  readonly customOperations: Readonly<Record<string, Readonly<Record<string, OperationHandler>>>>;
 }
 
 /** Answers requests for resources. Throws 404 and 405 in upstream's words. */
 export function createDispatcher(options: DispatcherOptions): Handler {
-  const { resources, environment, handlers, operations } = options;
+  const { resources, environment, handlers, operations, customOperations } = options;
   return async (request, info) => {
     const resource = resources.find(info.group, info.version, info.resource);
     if (!resource) throw genericServerResponse({ code: 404, method: request.method });
@@ -56,7 +59,7 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     // Proxies hand on whatever method they are called with.
     if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
     if (handler) return warned(resource, [], handler(request, info));
-    const own = resource.custom ? resource.custom.operations[info.subresource] : operations.get(key);
+    const own = resource.custom ? customOperations[info.subresource] : operations.get(key);
     const run = own?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
     const output = negotiate(request, {

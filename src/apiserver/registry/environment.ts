@@ -11,7 +11,8 @@ import type { Store } from '../../storage/store.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
-import type { ServedResource, ServedResources, StoredKind } from '../resources.ts';
+import type { ServedResources } from '../resources.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { DecodedPool } from '../watch-cache/cache-entry.ts';
 import type { Representation } from '../watch-cache/cache-event.ts';
 import { Delivery } from '../watch-cache/delivery.ts';
@@ -76,7 +77,6 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
   const { store, clock, random, log } = options;
   const pool = new DecodedPool(decodedCapacity);
   const delivery = new Delivery(clock, log);
-  const labelSelectors = new Map<string, LabelMatcher>();
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = {
@@ -117,13 +117,11 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     nowText: secondsOf(clock),
-    labelSelector(text) {
-      if (labelSelectors.size >= selectorCapacity) labelSelectors.clear();
-      return remember(labelSelectors, text, () => parseLabelSelector(text));
-    },
+    labelSelector: parsedSelectors(),
     storageOf,
     storageNamed(name) {
       const kind = options.resources.storedNamed(name);
@@ -140,6 +138,14 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       for (const { cache } of storages.values()) cache.close();
       places.close();
     },
+  };
+}
+
+function parsedSelectors(): RegistryEnvironment['labelSelector'] {
+  const known = new Map<string, LabelMatcher>();
+  return (text) => {
+    if (known.size >= selectorCapacity) known.clear();
+    return remember(known, text, () => parseLabelSelector(text));
   };
 }
 

@@ -4,12 +4,12 @@
  */
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze, shareEqualParts } from '../../base/deep-freeze.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { SourceStore } from '../watch-cache/source.ts';
-import type { KeyHistory } from './history.ts';
+import type { KeyHistory } from './key-history.ts';
 
 export type WriteResult =
   | { readonly ok: true; readonly entry: CacheEntry }
@@ -128,7 +128,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       return { entries: entries.map((entry) => cache.entryOf(entry)), more, count };
     },
     async history(key, limit) {
-      const { keyHistory } = await import('./history.ts');
+      const { keyHistory } = await import('./key-history.ts');
       return pastOf(await keyHistory(store, key, limit), { limit, store, cache });
     },
     create: (key, object) => write(key, object, 0),

@@ -21,7 +21,7 @@ import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { equalBut, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { BackendError } from '../../storage/store.ts';
 import type { ApiRequest } from '../request.ts';
-import type { ServedResource } from '../resources.ts';
+import type { ServedResource } from '../served-resource.ts';
 import type { Operation } from './operation.ts';
 import { resetFields } from './reset-fields.ts';
 import type { WriteOptions } from './write-options.ts';

@@ -19,7 +19,7 @@ import type { Draft, KubeObject, ObjectMeta, OwnerReference } from '../../apimac
 import { dns1123Label, immutableMessage, nameIsDnsSubdomain, qualifiedName } from '../../apimachinery/names.ts';
 import { badRequest } from '../../apimachinery/status.ts';
 import { type Random, randomSuffix } from '../../base/random.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { fieldManagerErrors } from './write-options.ts';
 
 /** Finalizers of the garbage collector. */

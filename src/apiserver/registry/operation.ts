@@ -2,7 +2,6 @@
  * One request for a resource while it is worked on: who asks, for what, in which form the answer goes out, and what all steps need
  * (storage, admission, clock). Made by the dispatcher, handed to the verbs.
  */
-import type { StrategyContext } from '../../api/kind.ts';
 import type { LabelMatcher } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
@@ -15,13 +14,14 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import type { Output } from '../encoding/negotiation.ts';
 import type { ReplyContext } from '../encoding/replies.ts';
 import type { ApiRequest, RequestInfo, UserInfo } from '../request.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { parseIncludeObject } from '../table/table.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
 import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
+import type { ValidationContext } from './strategy.ts';
 import type { WatchLifetimes } from './watch-lifetimes.ts';
 
 /** What all operations of a server share. */
@@ -32,6 +32,8 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  /** Shared by all kinds: see `strategy.ts`. */
+  readonly validSpecs: WeakMap<object, unknown>;
   readonly watchLifetimes: WatchLifetimes;
   /** Lists that are looking through objects at this moment; they share what one may take. */
   readonly scans: { active: number };
@@ -120,8 +122,9 @@ export function keyOf({ storage, info }: Operation): string {
   return storage.key(info.namespace, info.name);
 }
 
-export function strategyContext(operation: Operation): StrategyContext {
+export function strategyContext(operation: Operation): ValidationContext {
   return {
+    validSpecs: operation.environment.validSpecs,
     now: operation.environment.nowText(),
     user: operation.user,
     // An attempt that is made again says the same again.

@@ -46,6 +46,7 @@ export interface PatchTarget {
 }
 
 export interface Patched {
+  /** What the patch did not touch may be standing parts. */
   readonly object: Draft<KubeObject>;
   readonly warnings: readonly string[];
 }
@@ -268,7 +269,7 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
     const object = result.object as unknown as Draft<KubeObject>;
     object.metadata ??= {};
     attachOwners(object, detached);
-    for (const field of untouched) (object as Record<string, unknown>)[field] = draft(before[field]);
+    for (const field of untouched) (object as Record<string, unknown>)[field] = untouchedPart(field, before[field]);
     return { object, warnings };
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
@@ -276,11 +277,16 @@ function decoded(after: unknown, strictErrors: readonly string[], decoding: Deco
   }
 }
 
-/** Fields in which the patch did not touch anything: they are what they were, so that a copy will do. */
+/** Fields in which the patch did not touch anything: they are what they were. */
 function untouchedFields(after: object, before: Document): readonly string[] {
   return Object.keys(before).filter(
     (field) => typeof before[field] === 'object' && (after as Document)[field] === before[field],
   );
+}
+
+/** What nobody can change is as good as a copy (`standing-parts.ts`), but every write changes metadata. */
+function untouchedPart(field: string, part: unknown): unknown {
+  return field !== 'metadata' && Object.isFrozen(part) ? part : draft(part);
 }
 
 function withoutFields(document: object, fields: readonly string[]): object {

@@ -9,6 +9,7 @@ import { checkIdentity, toHub } from './body.ts';
 import { replyToWrite } from './create.ts';
 import type { Operation } from './operation.ts';
 import { checkPatchType, readPatch } from './patch-body.ts';
+import { copyStandingParts } from './standing-parts.ts';
 import { updateObject } from './update.ts';
 import { applyPatchType, parseWriteOptions } from './write-options.ts';
 
@@ -28,6 +29,7 @@ export async function patch(operation: Operation): Promise<ApiResponse> {
       const patched = apply(current.objectIn(resource) as unknown as Readonly<Record<string, unknown>>);
       if (!warned) warnings.push(...patched.warnings);
       warned = true;
+      if (resource.conversion && !resource.conversion.identity) copyStandingParts(patched.object);
       const next = toHub(resource, patched.object);
       checkIdentity(operation, next);
       return next;

@@ -1,6 +1,6 @@
 /** The last step of an object's life: when it may go, and its going. */
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Operation } from './operation.ts';
 

@@ -3,7 +3,7 @@
  * writes them there does not own them. The generic rule, and upstream's exceptions to it.
  */
 import { type FieldSet, fieldSetOf, union } from '../../apimachinery/managed-fields/field-set.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 
 const status = fieldSetOf('f:status');
 const spec = fieldSetOf('f:spec');

@@ -3,14 +3,14 @@
  * apart, the count of generations, and validation with all errors at once.
  */
 import { semanticallyEqual } from '../../api/equality.ts';
-import type { StrategyContext } from '../../api/kind.ts';
+import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
 import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
-import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
-import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { invalid } from '../../apimachinery/status.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
+import { inPlace } from './standing-parts.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -56,9 +56,10 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
 }
 
 /** Throws 422 with all errors; warns of what is taken all the same. */
-export function validateNew(kind: StoredKind, object: KubeObject, { warn }: StrategyContext): void {
+export function validateNew(kind: StoredKind, object: KubeObject, context: ValidationContext): void {
   refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
-  for (const warning of warningsAbout(kind.name, object)) warn(warning);
+  remember(kind, object, context);
+  for (const warning of warningsAbout(kind.name, object)) context.warn(warning);
 }
 
 export interface UpdateScope {
@@ -66,7 +67,15 @@ export interface UpdateScope {
   readonly subresource: string;
 }
 
-export interface UpdateValidation extends UpdateScope, StrategyContext {
+export interface ValidationContext extends StrategyContext {
+  /**
+   * Specs that passed the rules of their kind, of kinds whose rules look at nothing but that and perhaps the annotations, each with these. One that
+   * is stored is frozen, so that it is valid for as long as it lives.
+   */
+  readonly validSpecs: WeakMap<object, unknown>;
+}
+
+export interface UpdateValidation extends UpdateScope, ValidationContext {
   /** The previous object's metadata was validated by the rules of `stored-encoding.ts`' version; what is shared needs no second look. */
   readonly isPreviousValid: boolean;
 }
@@ -84,7 +93,7 @@ export function prepareForUpdate(
   else metadata.generation = generation;
   if (context.subresource === 'status') prepareStatusUpdate(kind, object, previous, context);
   else if (context.subresource === '') prepareWholeUpdate(kind, object, previous, context);
-  else kind.behaviour.subresources?.[context.subresource]?.prepareForUpdate?.(object, previous, context);
+  else prepareSubresource(kind, object, previous, context);
   keepSystemFields(object, previous);
 }
 
@@ -94,11 +103,11 @@ function prepareWholeUpdate(
   previous: KubeObject,
   context: StrategyContext,
 ): void {
-  if (kind.keepsStatus) copyField(object, previous, 'status');
+  if (kind.keepsStatus) keepField(object, previous, 'status');
   if (countsGeneration(kind) && contentDiffers(kind, object, previous)) {
     object.metadata.generation = (previous.metadata.generation ?? 0) + 1;
   }
-  kind.behaviour.prepareForUpdate?.(object, previous, context);
+  inPlace(object, () => kind.behaviour.prepareForUpdate?.(object, previous, context));
 }
 
 /** On `status` everything else stays as it was. */
@@ -106,12 +115,22 @@ function prepareStatusUpdate(
   kind: StoredKind,
   object: Draft<KubeObject>,
   previous: KubeObject,
-  context: StrategyContext,
+  context: StrategyContext & UpdateScope,
 ): void {
   for (const field of new Set([...Object.keys(object), ...Object.keys(previous)])) {
-    if (field !== 'status' && field !== 'metadata') copyField(object, previous, field);
+    if (field !== 'status' && field !== 'metadata') keepField(object, previous, field);
   }
-  kind.behaviour.subresources?.status?.prepareForUpdate?.(object, previous, context);
+  prepareSubresource(kind, object, previous, context);
+}
+
+function prepareSubresource(
+  kind: StoredKind,
+  object: Draft<KubeObject>,
+  previous: KubeObject,
+  context: StrategyContext & UpdateScope,
+): void {
+  const strategy = kind.behaviour.subresources?.[context.subresource];
+  inPlace(object, () => strategy?.prepareForUpdate?.(object, previous, context));
 }
 
 /** What no update may change, and what a client may leave out. */
@@ -134,15 +153,40 @@ export function validateUpdate(
   previous: KubeObject,
   context: UpdateValidation,
 ): void {
-  const { behaviour } = kind;
   const own =
     context.subresource === ''
-      ? (behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [])
-      : (behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
+      ? contentErrors(kind, object, previous, context)
+      : (kind.behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
   refuse(kind, object, [...validateMetadataUpdate(kind, object, previous, context.isPreviousValid), ...own]);
+  if (context.subresource === '') remember(kind, object, context);
   const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
   for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
+
+function contentErrors(
+  { behaviour }: StoredKind,
+  object: KubeObject,
+  previous: KubeObject,
+  context: UpdateValidation,
+): readonly FieldError[] {
+  const { spec } = object as Specified;
+  const beside = besideSpec(behaviour, object);
+  const stays =
+    spec !== undefined && spec === (previous as Specified).spec && beside === besideSpec(behaviour, previous);
+  if (stays && context.validSpecs.has(spec) && context.validSpecs.get(spec) === beside) return [];
+  return behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [];
+}
+
+function remember({ behaviour }: StoredKind, object: KubeObject, { validSpecs }: ValidationContext): void {
+  const { spec } = object as Specified;
+  if (behaviour.validates !== undefined && spec !== undefined) validSpecs.set(spec, besideSpec(behaviour, object));
+}
+
+function besideSpec({ validates }: KindBehaviour, { metadata }: KubeObject): unknown {
+  return validates === 'spec and annotations' ? metadata.annotations : undefined;
+}
+
+type Specified = KubeObject & { readonly spec?: object };
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
@@ -166,10 +210,9 @@ function contentDiffers(kind: StoredKind, object: KubeObject, previous: KubeObje
   return false;
 }
 
-function copyField(object: Draft<KubeObject>, previous: KubeObject, field: string): void {
+/** The very value of the previous object: a standing part. */
+function keepField(object: Draft<KubeObject>, previous: KubeObject, field: string): void {
   const value = (previous as unknown as Fields)[field];
-  // Mostly it is equal already, and to see that takes less than to copy it.
-  if (jsonEqual((object as Fields)[field], value)) return;
   if (value === undefined) delete (object as Fields)[field];
-  else (object as Fields)[field] = draft(value);
+  else (object as Fields)[field] = value;
 }

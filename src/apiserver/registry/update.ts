@@ -18,6 +18,7 @@ import { copyObject, sameOwners, shortenedIfTooLarge, type Track, trackUpdate } 
 import { settleNamespace } from './object-metadata.ts';
 import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
+import { copyStandingParts, inPlace } from './standing-parts.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
 import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 
@@ -175,9 +176,11 @@ async function attemptUpdate(
     await environment.admission().admit(mutating);
     if (!admitted) checkVersion(operation, next, current);
     admitted?.into(mutating.object as KubeObject, next);
-    kind.behaviour.defaults?.(next);
+    const { defaults } = kind.behaviour;
+    if (defaults) inPlace(next, () => defaults(next));
   }
   const hooks = subresource === '' ? environment.hooksOf(kind) : {};
+  if (hooks.beginUpdate) copyStandingParts(next);
   const finish = await hooks.beginUpdate?.(next, previous, { dryRun: options.dryRun });
   let kept = false;
   try {

@@ -12,6 +12,8 @@ const scaleOf = (resource: string): Verbs => {
     });
   return { get: verb('get'), update: verb('update'), patch: verb('patch') };
 };
+const customScale = (name: 'get' | 'update' | 'patch') =>
+  onFirstCall(async () => (await import('./scale.ts')).customScaleVerbs[name]);
 const binding: Verbs = { create: onFirstCall(async () => (await import('./binding.ts')).bindPod) };
 const eviction: Verbs = { create: onFirstCall(async () => (await import('./eviction.ts')).evictPod) };
 
@@ -23,3 +25,8 @@ export const builtinOperations: ReadonlyMap<string, Verbs> = new Map([
   ['/v1/pods/binding', binding],
   ['/v1/pods/eviction', eviction],
 ]);
+
+/** Those of custom resources, by the subresource's name: the version that is asked for says which it has. */
+export const customOperations: Readonly<Record<string, Verbs>> = {
+  scale: { get: customScale('get'), update: customScale('update'), patch: customScale('patch') },
+};

@@ -22,22 +22,10 @@ import { type AdmittedPart, updateObject } from '../registry/update.ts';
 import { applyPatchType, parseWriteOptions, type WriteOptions } from '../registry/write-options.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { Scalable } from './scalable.ts';
 
 const scaleKind: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 const raceAttempts = 6;
-
-/** Where the objects of a kind keep what a Scale shows. */
-export interface Scalable {
-  /** `replicas` undefined: the object does not say. Throws `StatusError` for what cannot be read. */
-  read(object: KubeObject): {
-    readonly replicas: number | undefined;
-    readonly statusReplicas: number;
-    readonly selector: string;
-  };
-  write(object: Draft<KubeObject>, replicas: number): void;
-  /** When an object does not say its replicas: what a read answers, and what an update that leaves them open does. */
-  readonly unset?: { read(): Error; update(): Error } | undefined;
-}
 
 export interface ScaleVerbs {
   readonly get: OperationHandler;
@@ -51,6 +39,17 @@ export function scaleVerbs(scalable: Scalable): ScaleVerbs {
     update: (operation) => updateScale(operation, scalable),
     patch: (operation) => patchScale(operation, scalable),
   };
+}
+
+/** Of custom resources: each version says where its objects keep their numbers. */
+export const customScaleVerbs: ScaleVerbs = {
+  get: (operation) => getScale(operation, scalableOf(operation)),
+  update: (operation) => updateScale(operation, scalableOf(operation)),
+  patch: (operation) => patchScale(operation, scalableOf(operation)),
+};
+
+function scalableOf({ resource }: Operation): Scalable {
+  return resource.custom!.scalable!;
 }
 
 interface Workload extends KubeObject {

@@ -9,7 +9,7 @@
 import { parseJson } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
 import type { ObjectForm } from './object-form.ts';
 

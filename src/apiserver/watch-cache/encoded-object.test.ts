@@ -12,7 +12,7 @@ test('a revision is put in, replaced, and the version changed, by joining bytes'
   assert.ok(isCanonical(v1, stored));
   const served = spliceRevision(v1, stored, 7);
   assert.deepEqual(JSON.parse(served.toString()).metadata, { resourceVersion: '7', name: 'a' });
-  const later = replaceRevision(v1, served, 7, 123);
+  const later = replaceRevision(v1, served, { from: 7, to: 123 });
   assert.deepEqual(JSON.parse(later.toString()).metadata, { resourceVersion: '123', name: 'a' });
   const other = replaceEnvelope(v1, beta, later);
   assert.equal(JSON.parse(other.toString()).apiVersion, 'resource.k8s.io/v1beta2');

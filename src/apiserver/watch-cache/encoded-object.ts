@@ -47,7 +47,11 @@ export function spliceRevision(envelope: Envelope, stored: Uint8Array, revision:
 }
 
 /** Served bytes of one revision as those of another: what a DELETED event carries. */
-export function replaceRevision(envelope: Envelope, served: Buffer, from: number, to: number): Buffer {
+export function replaceRevision(
+  envelope: Envelope,
+  served: Buffer,
+  { from, to }: { readonly from: number; readonly to: number },
+): Buffer {
   const { head } = envelope;
   const field = revisionField(to);
   const rest = served.subarray(head.length + revisionField(from).length);

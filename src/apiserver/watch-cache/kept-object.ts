@@ -8,7 +8,7 @@ import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { hasEnvelope, openEnvelope } from '../../apimachinery/protobuf/envelope.ts';
 import { apiVersionOf } from '../../apimachinery/resource.ts';
 import { builtinCodec } from '../encoding/json.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { definitionOfV1beta1 } from './old-definition.ts';
 
 interface TypeMeta {

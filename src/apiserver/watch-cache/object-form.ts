@@ -5,7 +5,7 @@
 
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 
 /** Either what the store holds is the object, or it is its encoding. */
 export interface ObjectForm<V> {

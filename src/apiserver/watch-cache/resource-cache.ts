@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { type Entry, prefixEnd, type StoreEvent } from '../../storage/store.ts';
-import type { StoredKind } from '../resources.ts';
+import type { StoredKind } from '../served-resource.ts';
 import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
 import { CacheEvent } from './cache-event.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';

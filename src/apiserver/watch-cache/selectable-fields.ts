@@ -10,7 +10,7 @@ import { quote } from '../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { SelectorRow } from '../../apimachinery/schema.ts';
 import { badRequest } from '../../apimachinery/status.ts';
-import type { ServedResource, StoredKind } from '../resources.ts';
+import type { ServedResource, StoredKind } from '../served-resource.ts';
 
 const metadataFields: readonly string[] = ['metadata.name', 'metadata.namespace'];
 

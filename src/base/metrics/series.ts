@@ -65,7 +65,10 @@ export class Timings {
 }
 
 /** `start`, then each the `factor` of the one before. */
-export function exponentialLimits(start: number, factor: number, count: number): readonly number[] {
+export function exponentialLimits(
+  start: number,
+  { factor, count }: { readonly factor: number; readonly count: number },
+): readonly number[] {
   return Array.from({ length: count }, (_, exponent) => start * factor ** exponent);
 }
 

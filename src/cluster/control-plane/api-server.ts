@@ -6,7 +6,7 @@
 import { formatIp, parseCidr } from '../../apimachinery/addresses.ts';
 import { createAdmission } from '../../apiserver/admission/admission-plugins.ts';
 import type { DefaultTolerationOptions } from '../../apiserver/admission/plugins/default-tolerations.ts';
-import type { AggregationOptions } from '../../apiserver/aggregation/aggregation.ts';
+import type { AggregationOptions } from '../../apiserver/aggregation/aggregation-options.ts';
 import type { Auditor } from '../../apiserver/audit/auditor.ts';
 import { type AuthenticationOptions, createAuthentication } from '../../apiserver/authentication/authentication.ts';
 import { type ChainedAuthorizer, chainOf, createAuthorization } from '../../apiserver/authorization/authorization.ts';

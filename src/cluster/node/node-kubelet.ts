@@ -14,7 +14,7 @@ import { followRenewals, lookAtFilesMs } from '../certificates/certificate-renew
 import { rotatedServing, type ServedCertificate } from '../certificates/kubelet-certificates.ts';
 import { podResolvConf } from '../machine/machine.ts';
 import { readNodeKey } from './node-config.ts';
-import type { NodeProcessOptions } from './node-process.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 
 /** As upstream's; another is taken, and told to the API server, where it is in use. */

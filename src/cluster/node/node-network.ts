@@ -9,7 +9,7 @@ import { CommandError } from '../command-error.ts';
 import type { DataDirectory } from '../data/data-directory.ts';
 import { nameServers } from '../machine/machine.ts';
 import { findProgram, type Machine } from '../machine/requirements.ts';
-import type { NodeProcessOptions } from './node-process.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import { routeKernel, runNodeRoutes } from './node-routes.ts';
 import {
   acceptForwarded,

@@ -7,34 +7,21 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageClasses } from '../../api/gen/storage-v1.ts';
-import type { Clock } from '../../base/clock.ts';
 import { Closers } from '../../base/closers.ts';
-import type { Log } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
 import { createHttpTransport, type HttpTransport, type TlsOptions } from '../../client/http-transport.ts';
 import { RequestStatistics } from '../../client/request-statistics.ts';
 import { createClient } from '../../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { nameServerUser } from '../addons.ts';
 import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificates/certificate-renewal.ts';
-import type { DataDirectory } from '../data/data-directory.ts';
-import type { ThisMachine } from '../machine/machine.ts';
 import { ComponentSupervisor } from '../processes/component-supervisor.ts';
 import { claimNetwork } from './network-claim.ts';
-import { type NodeConfig, readNodeKey } from './node-config.ts';
+import { readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
 import { writeNodeProblems } from './node-problems.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 import { rightsGiven } from './rights-given.ts';
-
-export interface NodeProcessOptions {
-  readonly directory: DataDirectory;
-  readonly config: NodeConfig;
-  readonly machine: ThisMachine;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
 
 export interface RunningNode {
   /** Ends what runs in this process. Containers, their runtime and the kernel's tables stay. */

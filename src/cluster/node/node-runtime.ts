@@ -13,7 +13,7 @@ import { CommandError } from '../command-error.ts';
 import type { ComponentSupervisor } from '../processes/component-supervisor.ts';
 import { isRunning, type ProcessIdentity, processGone } from '../processes/processes.ts';
 import { importImages } from './images.ts';
-import type { NodeProcessOptions } from './node-process.ts';
+import type { NodeProcessOptions } from './node-process-options.ts';
 import { type PrivateContainerd, startPrivateContainerd } from './private-containerd.ts';
 
 export interface NodeRuntime {

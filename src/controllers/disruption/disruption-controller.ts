@@ -49,7 +49,11 @@ export async function runDisruptionController(context: ComponentContext): Promis
         const message = `Pod was expected by PDB ${key} to be deleted but it wasn't`;
         events.record(withKind(podType, pod), 'Warning', 'NotDeleted', message);
       }
-      const status = planBudgetStatus(budget, selected, expectation, waiting, clock.now());
+      const status = planBudgetStatus(budget, selected, {
+        expectation,
+        disruptedPods: waiting,
+        nowMs: clock.now(),
+      });
       if (!sameStatus(budget.status, status)) await client.updateStatus(podDisruptionBudgets, { ...budget, status });
       const causes = (status.disruptionsAllowed ?? 0) > 0 ? [] : [spent(status, selected)];
       return { causes, againAfterMs: recheckInMs === undefined ? undefined : recheckInMs + 1 };

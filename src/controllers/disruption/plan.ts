@@ -57,12 +57,17 @@ export function planDisrupted(budget: PodDisruptionBudget, pods: readonly Pod[],
   return { waiting, overdue, recheckInMs };
 }
 
+export interface BudgetSituation {
+  readonly expectation: Expectation;
+  /** Granted to be disrupted and still there, with the time of the grant. */
+  readonly disruptedPods: Readonly<Record<string, string>>;
+  readonly nowMs: number;
+}
+
 export function planBudgetStatus(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
-  { expected, desiredHealthy }: Expectation,
-  disruptedPods: Readonly<Record<string, string>>,
-  nowMs: number,
+  { expectation: { expected, desiredHealthy }, disruptedPods, nowMs }: BudgetSituation,
 ): PodDisruptionBudgetStatus {
   const counts = (pod: Pod) =>
     !pod.metadata.deletionTimestamp && disruptedPods[pod.metadata.name ?? ''] === undefined && isPodReady(pod);

@@ -101,7 +101,7 @@ async function ofResource(
   if (items.length === 0)
     throw new Error(`unable to get metrics for resource ${name}: no metrics returned from resource metrics API`);
   const samples = new Map(items.flatMap((item) => sampleOf(item, name, container)));
-  const grouped = groupPods(pods, samples, name, times, nowMs);
+  const grouped = groupPods(pods, { samples, resource: name, times, nowMs });
   const aim =
     target.averageUtilization === undefined
       ? { averageMilli: milli(target.averageValue ?? '0') }
@@ -186,7 +186,7 @@ async function ofPods(
       { milli: milli(value), takenAtMs: Date.parse(timestamp ?? ''), windowMs: 60_000 },
     ]),
   );
-  const grouped = groupPods(pods, samples, '', times, nowMs);
+  const grouped = groupPods(pods, { samples, resource: '', times, nowMs });
   const found = recommend({
     current,
     pods,

@@ -32,13 +32,15 @@ export interface StartupTimes {
   readonly initialReadinessDelayMs: number;
 }
 
-export function groupPods(
-  pods: readonly Pod[],
-  samples: ReadonlyMap<string, Sample>,
-  resource: string,
-  times: StartupTimes,
-  nowMs: number,
-): GroupedPods {
+export interface GroupingInput {
+  readonly samples: ReadonlyMap<string, Sample>;
+  /** `cpu` says little of a Pod that still starts; empty for metrics of others. */
+  readonly resource: string;
+  readonly times: StartupTimes;
+  readonly nowMs: number;
+}
+
+export function groupPods(pods: readonly Pod[], { samples, resource, times, nowMs }: GroupingInput): GroupedPods {
   let readyCount = 0;
   const unready: string[] = [];
   const missing: string[] = [];

@@ -34,15 +34,18 @@ export interface HealthReport {
 /** NetworkUnavailable is not the kubelet's to report, so its silence says nothing about it. */
 const reported = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
-export function reviewHealth(
-  node: Node,
-  leaseRenewTime: string | undefined,
-  previous: HealthRecord | undefined,
-  settings: HealthSettings,
-  nowMs: number,
-): HealthReport {
+export interface HealthLook {
+  /** Of the Node's Lease, where it has one. */
+  readonly leaseRenewTime: string | undefined;
+  /** What the look before has left. */
+  readonly previous: HealthRecord | undefined;
+  readonly nowMs: number;
+}
+
+export function reviewHealth(node: Node, settings: HealthSettings, look: HealthLook): HealthReport {
+  const { nowMs } = look;
   const ready = findCondition(node.status?.conditions, 'Ready');
-  const record = remember(node, ready, leaseRenewTime, previous, nowMs);
+  const record = remember(node, ready, look);
   const graceMs = ready ? settings.monitorGraceMs : settings.startupGraceMs;
   const before = ready?.status ?? 'Unknown';
   const unchanged = { record, before, after: ready?.status, conditions: undefined };
@@ -56,9 +59,7 @@ export function reviewHealth(
 function remember(
   node: Node,
   ready: NodeCondition | undefined,
-  leaseRenewTime: string | undefined,
-  previous: HealthRecord | undefined,
-  nowMs: number,
+  { leaseRenewTime, previous, nowMs }: HealthLook,
 ): HealthRecord {
   const renewed = leaseRenewTime !== undefined && leaseRenewTime > (previous?.leaseRenewTime ?? '');
   let heardAtMs: number;

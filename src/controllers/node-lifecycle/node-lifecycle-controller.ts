@@ -192,7 +192,11 @@ class NodeMonitor {
   #review(node: Node): HealthReport {
     const { name = '' } = node.metadata;
     const renewTime = this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime;
-    return reviewHealth(node, renewTime, this.#health.get(name), this.#settings, this.#context.clock.now());
+    return reviewHealth(node, this.#settings, {
+      leaseRenewTime: renewTime,
+      previous: this.#health.get(name),
+      nowMs: this.#context.clock.now(),
+    });
   }
 
   /** Returns the Ready status after the look, or undefined when nothing is known of it yet. */

@@ -135,17 +135,21 @@ function planUpdate(
   return [];
 }
 
-export function planStatefulStatus(
-  set: StatefulSet,
-  pods: readonly Pod[],
-  revisions: {
+export interface StatusInput {
+  readonly revisions: {
     readonly current: string;
     readonly update: string;
     readonly currentName: string;
     readonly updateName: string;
-  },
-  collisionCount: number,
-  nowMs: number,
+  };
+  readonly collisionCount: number;
+  readonly nowMs: number;
+}
+
+export function planStatefulStatus(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  { revisions, collisionCount, nowMs }: StatusInput,
 ): StatefulSetStatus {
   const live = pods.filter((pod) => !isTerminating(pod));
   const of = (revision: string) => live.filter((pod) => revisionOf(pod) === revision).length;

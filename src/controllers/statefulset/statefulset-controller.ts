@@ -130,7 +130,11 @@ class StatefulLoop {
     }
     await this.#keepClaims(set, pods);
     const named = { ...names, currentName: names.current, updateName: names.update };
-    const status = planStatefulStatus(set, pods, named, update.collisionCount, clock.now());
+    const status = planStatefulStatus(set, pods, {
+      revisions: named,
+      collisionCount: update.collisionCount,
+      nowMs: clock.now(),
+    });
     if (!sameStatus(set.status, status)) await client.updateStatus(statefulSets, { ...set, status });
     if (failure !== undefined) throw failure;
     await this.#truncate(set, history.old, pods, names);

@@ -115,3 +115,10 @@ export function cpuWeight(shares: number): number {
   const log = Math.log2(shares);
   return Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34));
 }
+
+/** Of the groups above Pods. */
+export interface NodeCgroupLimits {
+  readonly pods: CgroupLimits;
+  readonly burstable: CgroupLimits;
+  readonly bestEffort: CgroupLimits;
+}

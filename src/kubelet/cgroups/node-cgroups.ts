@@ -10,14 +10,8 @@ import type { KubeletConfiguration } from '../configuration.ts';
 import { cpuShares } from '../containers/resources.ts';
 import type { MachineFacts } from '../host/host.ts';
 import { reservedAmounts } from '../node/capacity.ts';
-import type { CgroupLimits } from './cgroup-limits.ts';
+import type { NodeCgroupLimits } from './cgroup-limits.ts';
 import { pageSizeOf } from './page-size.ts';
-
-export interface NodeCgroupLimits {
-  readonly pods: CgroupLimits;
-  readonly burstable: CgroupLimits;
-  readonly bestEffort: CgroupLimits;
-}
 
 export interface NodeCgroupInput {
   readonly facts: MachineFacts;

@@ -1,11 +1,6 @@
 /** What eviction decides on: how much of the node is left, and what each Pod uses of it. */
-import type { MachineFacts, MachineUsage } from '../host/host.ts';
+import type { DiskUse, MachineFacts, MachineUsage, PodsMemory } from '../host/host.ts';
 import type { Signal } from './thresholds.ts';
-
-export interface DiskUse {
-  readonly bytes: number;
-  readonly inodes: number;
-}
 
 export interface ContainerUse {
   readonly name: string;
@@ -30,12 +25,6 @@ export interface Observation {
 }
 
 export type Observations = ReadonlyMap<Signal, Observation>;
-
-/** Memory of the cgroup that all Pods are in, where it has a limit. */
-export interface PodsMemory {
-  readonly limitBytes: number;
-  readonly workingSetBytes: number;
-}
 
 export function observationsOf(
   facts: MachineFacts,

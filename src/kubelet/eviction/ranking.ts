@@ -4,7 +4,8 @@
  */
 import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
-import type { DiskUse, PodUse } from './measurement.ts';
+import type { DiskUse } from '../host/host.ts';
+import type { PodUse } from './measurement.ts';
 import { resourceOf } from './pressure.ts';
 import type { Signal } from './thresholds.ts';
 

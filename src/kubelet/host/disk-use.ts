@@ -2,7 +2,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DiskUse } from '../eviction/measurement.ts';
+import type { DiskUse } from './host.ts';
 
 const blockBytes = 512;
 

@@ -3,16 +3,25 @@
  * is the real one; `simulated-host.ts` touches nothing, so that thousands of nodes fit into one process on virtual time.
  */
 import type { Container, Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
-import type { CgroupLimits, CgroupVersion } from '../cgroups/cgroup-limits.ts';
-import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { CgroupLimits, CgroupVersion, NodeCgroupLimits } from '../cgroups/cgroup-limits.ts';
 import type { CsiFolders } from '../csi/csi-folders.ts';
-import type { DiskUse, PodsMemory } from '../eviction/measurement.ts';
 import type { LogRecord } from '../logs/container-log.ts';
 import type { PluginSockets } from '../plugins/plugin-sockets.ts';
 import type { MachineTopology } from '../resource-managers/machine-topology.ts';
 import type { ContainerStatus, Mount } from '../runtime/runtime.ts';
-import type { IdRange } from '../user-namespaces.ts';
 import type { LocalPayload } from '../volumes/payload.ts';
+import type { IdRange } from './subordinate-ids.ts';
+
+export interface DiskUse {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+/** Memory of the cgroup that all Pods are in, where it has a limit. */
+export interface PodsMemory {
+  readonly limitBytes: number;
+  readonly workingSetBytes: number;
+}
 
 export interface MachineFacts {
   readonly cpuCount: number;

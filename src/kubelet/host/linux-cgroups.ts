@@ -9,6 +9,7 @@ import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Pod, PodQOSClass } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Log } from '../../base/log.ts';
+import type { NodeCgroupLimits } from '../cgroups/cgroup-limits.ts';
 import { type CgroupLimits, type CgroupVersion, cgroupFiles, unitProperties } from '../cgroups/cgroup-limits.ts';
 import {
   bestEffortGroup,
@@ -20,9 +21,7 @@ import {
   podsGroup,
   sliceOf,
 } from '../cgroups/cgroup-names.ts';
-import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
-import type { PodsMemory } from '../eviction/measurement.ts';
-import type { PodCgroups, PressureStalls } from './host.ts';
+import type { PodCgroups, PodsMemory, PressureStalls } from './host.ts';
 import { tellsOfOomKill } from './kernel-log.ts';
 import { readPressure } from './pressure-stalls.ts';
 import { SystemdUnits } from './systemd/systemd-units.ts';

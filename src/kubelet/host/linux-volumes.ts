@@ -48,7 +48,7 @@ export class LinuxVolumes implements PodVolumes {
 
   async subPath(pod: Pod, path: string, { volume, volumePath, container, index }: SubPathUse): Promise<string> {
     const target = join(this.#podDirectory(pod), subPathsFolder, volume, container, String(index));
-    await bindSubPath(volumePath, path, target);
+    await bindSubPath({ volumePath, path }, target);
     return target;
   }
 

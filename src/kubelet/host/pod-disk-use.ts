@@ -1,9 +1,8 @@
 /** What a Pod's logs and its volumes on the node's disks take, from the folders that the kubelet made for it. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DiskUse } from '../eviction/measurement.ts';
 import { diskUse } from './disk-use.ts';
-import type { PodDiskUse } from './host.ts';
+import type { DiskUse, PodDiskUse } from './host.ts';
 
 export interface PodFolders {
   /** `LOGS/NAMESPACE_NAME_UID`: a folder per container. */

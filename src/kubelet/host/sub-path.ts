@@ -11,8 +11,11 @@ import { isMountPoint, mountProgram, unmount } from './mounts.ts';
 /** Linux's O_PATH: a place in the file system, whether or not its content may be read. */
 const placeOnly = 0o10000000;
 
-/** Binds `path` of the volume to `target`, which outlives restarts of the container. */
-export async function bindSubPath(volumePath: string, path: string, target: string): Promise<void> {
+/** Binds `path`, which lies in the volume at `volumePath`, to `target`, which outlives restarts of the container. */
+export async function bindSubPath(
+  { volumePath, path }: { readonly volumePath: string; readonly path: string },
+  target: string,
+): Promise<void> {
   if (path.startsWith('/') || path.split('/').includes('..'))
     throw new Error(`subPath "${path}" must be a relative path inside the volume`);
   const place = await openBeneath(await realpath(volumePath), path);

@@ -5,7 +5,11 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { IdRange } from '../user-namespaces.ts';
+
+export interface IdRange {
+  readonly firstId: number;
+  readonly length: number;
+}
 
 const user = 'kubelet';
 const program = 'getsubids';

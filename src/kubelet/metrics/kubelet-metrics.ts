@@ -46,7 +46,7 @@ const counters = {
 const histograms = {
   runtime_operations_duration_seconds: {
     help: 'Duration in seconds of runtime operations. Broken down by operation type.',
-    limits: exponentialLimits(0.005, 2.5, 14),
+    limits: exponentialLimits(0.005, { factor: 2.5, count: 14 }),
   },
   run_podsandbox_duration_seconds: {
     help: 'Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { CauseNote } from '../../reconcile/causes.ts';
-import type { NodeCgroupLimits } from '../cgroups/node-cgroups.ts';
+import type { NodeCgroupLimits } from '../cgroups/cgroup-limits.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';

@@ -6,8 +6,10 @@
  * Every call throws `RuntimeError`; removing or stopping what is not there succeeds, as the interface demands.
  */
 
+import type { SandboxMetadata } from './sandbox-metadata.ts';
 import type { ContainerStats, FilesystemUsage, SandboxStats, StatsFilter } from './usage.ts';
 
+export type * from './sandbox-metadata.ts';
 export type * from './usage.ts';
 
 export interface CallOptions {
@@ -133,14 +135,6 @@ export interface SandboxSecurity {
   readonly supplementalGroupsPolicy?: 'Merge' | 'Strict' | undefined;
   readonly seccomp?: SecurityProfile | undefined;
   readonly selinux?: SelinuxOptions | undefined;
-}
-
-export interface SandboxMetadata {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: string;
-  /** How often a sandbox was made for this Pod before. */
-  readonly attempt: number;
 }
 
 export interface SandboxConfig {

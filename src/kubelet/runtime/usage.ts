@@ -1,5 +1,5 @@
 /** What a runtime measures: processor, memory, disk and network of containers and sandboxes. */
-import type { SandboxMetadata } from './runtime.ts';
+import type { SandboxMetadata } from './sandbox-metadata.ts';
 
 export interface CpuUsage {
   readonly timestampMs: number;

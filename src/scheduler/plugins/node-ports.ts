@@ -1,7 +1,7 @@
 /** Two Pods on a node cannot have the same port of the host. */
 import type { ContainerPort } from '../../api/gen/core-v1.ts';
-import { podInfoOf } from '../cluster-state.ts';
 import type { SchedulingPlugin } from '../framework.ts';
+import { podInfoOf } from '../pod-info.ts';
 
 export const nodePorts: SchedulingPlugin = {
   name: 'NodePorts',

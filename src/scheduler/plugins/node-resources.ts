@@ -3,8 +3,9 @@
  * nodes whose cpu and memory would be used evenly (BalancedAllocation). Pods that nobody bound through the API do not count.
  */
 
-import { type NodeInfo, podInfoOf } from '../cluster-state.ts';
+import type { NodeInfo } from '../cluster-state.ts';
 import { maxNodeScore, type SchedulingPlugin } from '../framework.ts';
+import { podInfoOf } from '../pod-info.ts';
 
 export const nodeResourcesFit: SchedulingPlugin = {
   name: 'NodeResourcesFit',

@@ -1,5 +1,5 @@
 /** Feature gates of v1.36. Derived from facts/ by scripts/generate-feature-gates.ts: change the facts, not this file. */
-import type { FeatureGate } from '../feature-gates.ts';
+import type { FeatureGate } from '../feature-gate.ts';
 
 export const gates: Readonly<Record<string, FeatureGate>> = {
   APIResponseCompression: {"stage":"BETA","isOn":true},

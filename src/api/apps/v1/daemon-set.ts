@@ -45,6 +45,7 @@ const templateGeneration = 'deprecated.daemonset.template.generation';
 
 export const daemonSetBehaviour: KindBehaviour<DaemonSet> = {
   resource: daemonSets,
+  validates: 'spec',
   defaults,
   countsGeneration: true,
   prepareForCreate: (daemonSet) => setTemplateGeneration(daemonSet, Math.max(1, templateGenerationOf(daemonSet))),

@@ -35,6 +35,7 @@ import { strategyShown } from './strategy-shown.ts';
 
 export const deploymentBehaviour: KindBehaviour<Deployment> = {
   resource: deployments,
+  validates: 'spec',
   defaults,
   countsGeneration: true,
   prepareForUpdate(deployment, previous) {

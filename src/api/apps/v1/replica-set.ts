@@ -18,6 +18,7 @@ import { validateReplicaCounts } from './replica-counts.ts';
 
 export const replicaSetBehaviour: KindBehaviour<ReplicaSet> = {
   resource: replicaSets,
+  validates: 'spec',
   defaults(replicaSet: Draft<ReplicaSet>) {
     const spec = partOf(replicaSet, 'spec');
     fillAbsent(spec, 'replicas', 1);

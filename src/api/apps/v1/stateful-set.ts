@@ -48,6 +48,7 @@ const updatable = [
 
 export const statefulSetBehaviour: KindBehaviour<StatefulSet> = {
   resource: statefulSets,
+  validates: 'spec',
   defaults,
   countsGeneration: true,
   validateName: nameIsDnsLabel,
@@ -101,8 +102,8 @@ function defaults(statefulSet: Draft<StatefulSet>): void {
   fillAbsent(spec, 'revisionHistoryLimit', 10);
   defaultPodTemplate(partOf(spec, 'template'));
   for (const claim of spec.volumeClaimTemplates ?? []) {
-    claim.apiVersion = 'v1';
-    claim.kind = 'PersistentVolumeClaim';
+    if (claim.apiVersion !== 'v1') claim.apiVersion = 'v1';
+    if (claim.kind !== 'PersistentVolumeClaim') claim.kind = 'PersistentVolumeClaim';
     fillEmpty(partOf(claim, 'status'), 'phase', 'Pending');
     defaultClaimSpec(partOf(claim, 'spec'));
   }

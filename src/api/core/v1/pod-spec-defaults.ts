@@ -40,8 +40,8 @@ export function defaultPodSpec(spec: Draft<PodSpec>): void {
 function defaultServiceAccount(spec: Draft<PodSpec>): void {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (!name) return;
-  spec.serviceAccountName = name;
-  spec.serviceAccount = name;
+  if (spec.serviceAccountName !== name) spec.serviceAccountName = name;
+  if (spec.serviceAccount !== name) spec.serviceAccount = name;
 }
 
 function defaultContainer(container: Draft<Container> | Draft<EphemeralContainer>): void {

@@ -15,6 +15,7 @@ const load = loaderFrom(import.meta.url);
 
 export const podBehaviour: KindBehaviour<Pod> = {
   resource: pods,
+  validates: 'spec and annotations',
   defaults: defaultPod,
   prepareForCreate: preparePod,
   validate: validatePod,

@@ -22,16 +22,18 @@ export function defaultTolerationSeconds(options: DefaultTolerationOptions = {})
   ];
   return {
     name: 'DefaultTolerationSeconds',
+    replacesParts: true,
     handles: onPods,
     admit(attributes) {
-      const { spec } = attributes.object as Draft<Pod>;
+      const pod = attributes.object as Draft<Pod>;
+      const { spec } = pod;
       const given: readonly Toleration[] = spec.tolerations ?? [];
       const missing = defaults.filter(([key]) => !given.some((toleration) => toleratesNoExecute(toleration, key)));
       if (missing.length === 0) return;
       const added = missing.map(
         ([key, tolerationSeconds]) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }) as const,
       );
-      spec.tolerations = [...(spec.tolerations ?? []), ...added];
+      pod.spec = { ...spec, tolerations: [...(spec.tolerations ?? []), ...added] };
     },
   };
 }

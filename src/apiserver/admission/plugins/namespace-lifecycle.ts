@@ -20,6 +20,7 @@ export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
   const suspects = new Map<string, number>();
   return {
     name: 'NamespaceLifecycle',
+    replacesParts: true,
     handles: (operation, resource) =>
       operation !== 'CONNECT' && !isResource(resource, 'authorization.k8s.io', 'localsubjectaccessreviews'),
     admit(attributes) {

@@ -47,6 +47,7 @@ export function nodeRestriction(context: PluginContext): AdmissionPlugin {
   context.informers.of(pods);
   return {
     name: 'NodeRestriction',
+    replacesParts: true,
     handles: (operation, { resource, group }) =>
       operation !== 'CONNECT' && Object.hasOwn(rules, `${resource}.${group}`),
     admit(attributes) {

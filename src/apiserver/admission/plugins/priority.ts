@@ -14,6 +14,7 @@ export function priority(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(priorityClasses);
   return {
     name: 'Priority',
+    replacesParts: true,
     handles: (operation, resource, subresource) =>
       (operation === 'CREATE' || operation === 'UPDATE') &&
       subresource === '' &&
@@ -85,6 +86,13 @@ function applyClass(attributes: AdmissionAttributes, pod: Draft<Pod>, priorityCl
 
 /** A client that does not know these fields must not lose them by an update. */
 function keepPriority(pod: Draft<Pod>, oldPod: Pod): void {
-  if (oldPod.spec.priority !== undefined) pod.spec.priority ??= oldPod.spec.priority;
-  if (oldPod.spec.preemptionPolicy !== undefined) pod.spec.preemptionPolicy ??= oldPod.spec.preemptionPolicy;
+  const { spec } = pod;
+  const priority = spec.priority ?? oldPod.spec.priority;
+  const preemptionPolicy = spec.preemptionPolicy ?? oldPod.spec.preemptionPolicy;
+  if (priority === spec.priority && preemptionPolicy === spec.preemptionPolicy) return;
+  pod.spec = {
+    ...spec,
+    ...(priority === undefined ? {} : { priority }),
+    ...(preemptionPolicy === undefined ? {} : { preemptionPolicy }),
+  };
 }

@@ -40,7 +40,8 @@ export function mutatingAdmissionPolicy(context: PluginContext): AdmissionPlugin
     ]);
     return mutatingPolicies(policyContext(context), policies, bindings);
   });
-  return { name: 'MutatingAdmissionPolicy', handles, admit: whenBound(context, [policies, bindings], evaluate) };
+  const admit = whenBound(context, [policies, bindings], evaluate);
+  return { name: 'MutatingAdmissionPolicy', handles, replacesParts: true, admit };
 }
 
 /** Questions about who and whether: a policy that refused them could break the cluster. */

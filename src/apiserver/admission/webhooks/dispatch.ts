@@ -1,28 +1,14 @@
 /** What both sorts of webhooks need, put together when the first webhook is configured. */
 import { onFirstCall } from '../../../base/lazy-module.ts';
-import type { Log } from '../../../base/log.ts';
 import { WebhookClients } from '../../webhook-client/webhook-clients.ts';
 import type { AdmissionAttributes, AdmissionRound } from '../admission.ts';
 import { Namespaces } from '../matching/selectors.ts';
 import type { PluginContext } from '../plugin-context.ts';
-import type { CallContext } from './call.ts';
+import type { Dispatch, DispatchContext } from './dispatch-context.ts';
 import type { HookConditions } from './hook-conditions.ts';
-import type { MatchContext } from './hook-match.ts';
-import { type Hook, HookSource, type WebhookType } from './hooks.ts';
+import { HookSource, type WebhookType } from './hooks.ts';
 import { mutate } from './mutating.ts';
 import { validate } from './validating.ts';
-
-export interface DispatchContext extends CallContext, MatchContext {
-  readonly log: Log;
-}
-
-/** Calls those of the webhooks that a request concerns. Throws the refusal. */
-export type Dispatch = (
-  context: DispatchContext,
-  hooks: readonly Hook[],
-  attributes: AdmissionAttributes,
-  round?: AdmissionRound,
-) => Promise<void>;
 
 const dispatches: Readonly<Record<WebhookType, Dispatch>> = { admit: mutate, validating: validate };
 

@@ -12,7 +12,7 @@ import { extensionsOf } from '../extension-statistics.ts';
 import { ObjectVersions } from '../object-versions.ts';
 import { Reinvocation } from '../reinvocation.ts';
 import { callHook, FailedCall, type HookCall } from './call.ts';
-import type { Dispatch, DispatchContext } from './dispatch.ts';
+import type { Dispatch, DispatchContext } from './dispatch-context.ts';
 import { matchHook } from './hook-match.ts';
 import { rejection } from './rejection.ts';
 import { parsePatch, type Verdict } from './review.ts';

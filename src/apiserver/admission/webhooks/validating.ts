@@ -4,7 +4,7 @@ import type { AdmissionAttributes } from '../admission.ts';
 import { extensionsOf } from '../extension-statistics.ts';
 import { ObjectVersions } from '../object-versions.ts';
 import { callHook, FailedCall } from './call.ts';
-import type { Dispatch, DispatchContext } from './dispatch.ts';
+import type { Dispatch, DispatchContext } from './dispatch-context.ts';
 import { matchHook } from './hook-match.ts';
 import type { Hook } from './hooks.ts';
 

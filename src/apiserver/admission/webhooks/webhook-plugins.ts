@@ -17,7 +17,7 @@ import { type PluginContext, whenReady } from '../plugin-context.ts';
 
 export function mutatingAdmissionWebhook(context: PluginContext): AdmissionPlugin {
   const dispatch = dispatcher(context, 'admit', mutatingWebhookConfigurations);
-  return { name: 'MutatingAdmissionWebhook', handles, admit: dispatch };
+  return { name: 'MutatingAdmissionWebhook', handles, replacesParts: true, admit: dispatch };
 }
 
 export function validatingAdmissionWebhook(context: PluginContext): AdmissionPlugin {

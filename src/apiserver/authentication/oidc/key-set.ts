@@ -72,7 +72,7 @@ function ofId(keys: readonly JWK[], kid: string): readonly JWK[] {
 }
 
 function keysOf(text: string, contentType: string): readonly JWK[] {
-  const document = parseAnswer(text, contentType, 'oidc: failed to decode keys');
+  const document = parseAnswer(text, { contentType, failure: 'oidc: failed to decode keys' });
   const { keys = [] } = document as { keys?: unknown };
   if (!Array.isArray(keys)) throw new Error('oidc: failed to decode keys: keys is not a list');
   return (keys as unknown[])
@@ -81,7 +81,10 @@ function keysOf(text: string, contentType: string): readonly JWK[] {
 }
 
 /** A JSON object; throws in upstream's words, without what the provider sent. */
-export function parseAnswer(text: string, contentType: string, failure: string): Readonly<Record<string, unknown>> {
+export function parseAnswer(
+  text: string,
+  { contentType, failure }: { readonly contentType: string; readonly failure: string },
+): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;

@@ -55,7 +55,7 @@ export class Provider {
     const { status, statusText, text, contentType } = await httpsGet(url, this.#options);
     if (status !== 200) throw new Error(statusText);
     const failure = 'oidc: failed to decode provider discovery object';
-    const { issuer: told, jwks_uri: keysUrl } = parseAnswer(text, contentType, failure);
+    const { issuer: told, jwks_uri: keysUrl } = parseAnswer(text, { contentType, failure });
     if (told !== issuer) {
       const both = `expected ${quote(issuer)} got ${quote(typeof told === 'string' ? told : '')}`;
       throw new Error(`oidc: issuer did not match the issuer returned by provider, ${both}`);

@@ -11,7 +11,7 @@ import { configurationTypes, type FileField } from '../../gen/component-configur
 
 /** The file as it stands, any JSON value. `flag` is the one that named it. */
 export function readConfigurationFile(path: string, flag = '--config'): unknown {
-  return parseConfiguration(path, readConfigurationText(path, flag), flag);
+  return parseConfiguration(readConfigurationText(path, flag), { path, flag });
 }
 
 /** The text of the file. Throws a `CommandError`. */
@@ -26,8 +26,11 @@ export function readConfigurationText(path: string, flag: string): string {
   }
 }
 
-/** What such a text says, any JSON value. Throws a `CommandError`. */
-export function parseConfiguration(path: string, text: string, flag: string): unknown {
+/** What the text of such a file says, any JSON value. Throws a `CommandError`. */
+export function parseConfiguration(
+  text: string,
+  { path, flag }: { readonly path: string; readonly flag: string },
+): unknown {
   try {
     return parse(text, { version: '1.1', uniqueKeys: true });
   } catch (error) {

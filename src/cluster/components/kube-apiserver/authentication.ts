@@ -31,7 +31,12 @@ import { decodeAsWritten, parseConfiguration, readConfigurationText } from '../f
 import { kubeconfigOptions } from '../flags/connection.ts';
 import { contentHash, followFile } from '../flags/followed-file.ts';
 import type { GivenFlags } from '../flags/given-flags.ts';
-import type { TokenTrust } from './identity.ts';
+
+/** Service account tokens, which a token of another issuer must not pass for, and what tokens must be for. */
+export interface TokenTrust {
+  readonly issuers: readonly string[];
+  readonly apiAudiences: readonly string[];
+}
 
 type Parts = Pick<ComponentEnvironment, 'clock' | 'random' | 'log'> & { readonly statistics: IdentityStatistics };
 
@@ -176,7 +181,7 @@ function anonymousAccess({ enabled = false, conditions = [] }: NonNullable<Authe
 
 function read(path: string, text: string): AuthenticationConfiguration {
   if (text === '') throw new CommandError(`${flag} ${path}: empty config data`, 'Write a configuration.');
-  return decodeAsWritten(path, parseConfiguration(path, text, flag), {
+  return decodeAsWritten(path, parseConfiguration(text, { path, flag }), {
     kind: 'AuthenticationConfiguration',
     apiVersion: 'apiserver.config.k8s.io/v1',
     olderVersions: ['apiserver.config.k8s.io/v1beta1', 'apiserver.config.k8s.io/v1alpha1'],

@@ -155,7 +155,7 @@ export async function chainFromFile(path: string, parts: Parts): Promise<Followe
 }
 
 function read(path: string, text: string, requiredTypes: ReadonlySet<string>): AuthorizationConfiguration {
-  const configuration = decodeAsWritten(path, parseConfiguration(path, text, flag), {
+  const configuration = decodeAsWritten(path, parseConfiguration(text, { path, flag }), {
     kind: 'AuthorizationConfiguration',
     apiVersion: 'apiserver.config.k8s.io/v1',
     olderVersions: ['apiserver.config.k8s.io/v1beta1', 'apiserver.config.k8s.io/v1alpha1'],

@@ -116,7 +116,7 @@ function encryptionByKey(encryption: Encryption) {
 }
 
 async function load(path: string, text: string, parts: Parts): Promise<Loaded> {
-  const configuration = decodeConfiguration(path, parseConfiguration(path, text, flag), {
+  const configuration = decodeConfiguration(path, parseConfiguration(text, { path, flag }), {
     kind: 'EncryptionConfiguration',
     apiVersion: 'apiserver.config.k8s.io/v1',
     flag,

@@ -9,17 +9,12 @@ import type { ComposedApiServerOptions } from '../../control-plane/api-server.ts
 import type { ComponentEnvironment } from '../flags/component-definition.ts';
 import { readConfigurationText } from '../flags/configuration-file.ts';
 import type { GivenFlags } from '../flags/given-flags.ts';
+import type { TokenTrust } from './authentication.ts';
 
 export interface Identity {
   readonly settings: Pick<ComposedApiServerOptions, 'authentication' | 'authorizers' | 'identity'>;
   /** Ends connections and stops looking at files. */
   close(): void;
-}
-
-/** Service account tokens, which a token of another issuer must not pass for, and what tokens must be for. */
-export interface TokenTrust {
-  readonly issuers: readonly string[];
-  readonly apiAudiences: readonly string[];
 }
 
 /** Rejects with a `CommandError` or `FlagError` for flags or files that are wrong. */

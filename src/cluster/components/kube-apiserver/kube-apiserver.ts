@@ -29,8 +29,9 @@ import type { GivenFlags } from '../flags/given-flags.ts';
 import { followServingFiles, type ServingPair, servingCertificate } from '../secure-port/serving-certificate.ts';
 import { tlsParametersFrom } from '../secure-port/tls-flags.ts';
 import { admissionConfigurations, withImagePolicyServer } from './admission.ts';
+import type { TokenTrust } from './authentication.ts';
 import type { StoreEncryption } from './encryption.ts';
-import { identityFrom, type TokenTrust } from './identity.ts';
+import { identityFrom } from './identity.ts';
 import { type TokenSigning, tokenLimitsFrom, tokenSigningFrom } from './token-signing.ts';
 
 const ownFlags: readonly FlagDefinition[] = [

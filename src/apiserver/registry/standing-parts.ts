@@ -1,0 +1,46 @@
+/**
+ * Parts of an object that an update leaves as they stand: spec, while labels or a status change. The new object has the stored object's own,
+ * frozen, in place of a copy, and whoever compares the two, freezes, validates or shares passes over what is the very same.
+ *
+ * The code of kinds changes objects in place. Where it would change a standing part the engine refuses (modules are strict), and the step
+ * is run again on a copy: so a step handed to `inPlace` must give the same when it is run a second time on what it left behind, as
+ * defaults and the strategies of kinds do.
+ */
+import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Puts a copy in the place of every standing part, for whoever may change it. */
+export function copyStandingParts(object: Draft<KubeObject>): void {
+  const fields = object as Fields;
+  for (const name in fields) if (isStanding(fields[name])) fields[name] = draft(fields[name]);
+}
+
+/** Runs what changes an object in place, on a copy of its parts where it must. */
+export function inPlace(object: Draft<KubeObject>, step: () => void): void {
+  if (!hasStandingParts(object)) return step();
+  const before = { ...object };
+  try {
+    step();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    restore(object, before);
+    copyStandingParts(object);
+    step();
+  }
+}
+
+/** The parts it had: the step may have moved some into others. */
+function restore(object: Draft<KubeObject>, before: Draft<KubeObject>): void {
+  const fields = object as Fields;
+  for (const name of Object.keys(fields)) if (!Object.hasOwn(before, name)) delete fields[name];
+  Object.assign(fields, before);
+}
+
+function hasStandingParts(object: Draft<KubeObject>): boolean {
+  return Object.values(object).some(isStanding);
+}
+
+function isStanding(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.isFrozen(value);
+}
