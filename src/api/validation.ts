@@ -77,6 +77,15 @@ export function validateRequiredEnum(
   return value ? validateEnum(at, value, values) : [required(at)];
 }
 
+/** One of `values`, and it must be there; an empty text is there, and none of them. */
+export function validateGivenEnum(
+  at: FieldPath,
+  value: string | undefined | null,
+  values: readonly string[],
+): FieldError[] {
+  return value == null ? [required(at)] : validateEnum(at, value, values);
+}
+
 export function validateNonNegative(at: FieldPath, value: number | undefined | null): FieldError[] {
   return value != null && value < 0 ? [invalid(at, value, nonNegativeMessage)] : [];
 }

@@ -3,13 +3,14 @@
  * code is loaded, on first use. Clients that know a document's ETag are told that it has not changed.
  */
 import { apiVersionOf } from '../apimachinery/resource.ts';
+import { genericServerResponse } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DiscoveredResource } from './discovery/discovered.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import type { RemoteOpenApi } from './openapi/joined-documents.ts';
 import type { OpenApi } from './openapi/openapi.ts';
 import type { DocumentedResource } from './openapi/operations.ts';
-import { notFoundPage } from './pages.ts';
+import { notFoundAt, notFoundPage } from './pages.ts';
 import type { DiscoveredApis, RemoteApis } from './remote-apis.ts';
 import type { Handler } from './request.ts';
 import type { ServedResources } from './resources.ts';
@@ -43,7 +44,7 @@ export class ServerDocuments {
   /** Who answers at a path without trailing slash; undefined when it is none of these documents. */
   handler(path: string): Handler | undefined {
     if (/^\/apis?(\/|$)/.test(path)) return this.#discoveryHandler();
-    if (/^\/openapi\/v[23](\/|$)/.test(path)) return this.#openApiHandler();
+    if (/^\/openapi\/v[23](\/|$)/.test(path) && !path.endsWith('/')) return this.#openApiHandler();
     return undefined;
   }
 
@@ -70,6 +71,11 @@ export class ServerDocuments {
   #discoveryHandler(): Handler {
     return async (request, info) => {
       const { resources, serverAddress } = this.#options;
+      const missing = notFoundAt(resources, info.path);
+      // As upstream: versions are for reading, groups answer to whatever method.
+      if (request.method !== 'GET' && versionPath.test(info.path) && resources.isBelowBuiltIn(info.path)) {
+        throw genericServerResponse({ code: 405, method: request.method });
+      }
       this.#renew();
       const discovered = this.#discovered;
       this.#discovery ??= import('./discovery/discovery.ts').then(
@@ -81,7 +87,7 @@ export class ServerDocuments {
           }),
       );
       const [discovery, { discoveryReply }] = await Promise.all([this.#discovery, replies()]);
-      return discoveryReply(request, discovery) ?? notFoundPage(request, info);
+      return discoveryReply(request, discovery) ?? missing(request, info);
     };
   }
 
@@ -104,6 +110,9 @@ export class ServerDocuments {
     };
   }
 }
+
+/** `/api`, `/api/v1`, `/apis/GROUP/VERSION`. */
+const versionPath = /^\/(?:api(?:\/[^/]+)?|apis\/[^/]+\/[^/]+)\/?$/;
 
 const replies = () => import('./discovery/document-reply.ts');
 

@@ -7,6 +7,7 @@ import { internalError, messageOf, StatusError, statusError } from '../apimachin
 import type { Log } from '../base/log.ts';
 import { BackendError, StoreClosedError } from '../storage/store.ts';
 import { withoutHtml } from './authorization/forbidden.ts';
+import { warningHeader } from './encoding/replies.ts';
 import { textResponse } from './pages.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
 
@@ -14,10 +15,21 @@ import type { ApiRequest, ApiResponse } from './request.ts';
 export class UndecidedError extends Error {
   override readonly name = 'UndecidedError';
 
-  constructor({ path, query }: ApiRequest, reason: string) {
+  constructor({ path, query }: Pick<ApiRequest, 'path' | 'query'>, reason: string) {
     const search = query.toString();
     const uri = search === '' ? path : `${path}?${search}`;
     super(withoutHtml(`Internal Server Error: ${quote(uri)}: ${reason}`));
+  }
+}
+
+/** Something went wrong, and the client is to be warned besides, as it would have been had all gone well. */
+export class WarnedError extends Error {
+  override readonly name = 'WarnedError';
+  readonly warnings: readonly string[];
+
+  constructor(cause: unknown, warnings: readonly string[]) {
+    super(messageOf(cause), { cause });
+    this.warnings = warnings;
   }
 }
 
@@ -26,6 +38,10 @@ export function failureResponse(
   request: Pick<ApiRequest, 'method' | 'path' | 'signal'>,
   log: Log,
 ): ApiResponse {
+  if (error instanceof WarnedError) {
+    const response = failureResponse(error.cause, request, log);
+    return { ...response, headers: { ...response.headers, ...warningHeader(error.warnings) } };
+  }
   if (error instanceof UndecidedError) return textResponse(500, `${error.message}\n`);
   const { status, code, retryAfterSeconds } = asStatus(error, request, log);
   const headers: Record<string, string> = retryAfterSeconds > 0 ? { 'retry-after': String(retryAfterSeconds) } : {};

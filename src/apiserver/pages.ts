@@ -1,5 +1,7 @@
 /** Answers that are no objects: plain text, bytes. */
+import { genericServerResponse } from '../apimachinery/status.ts';
 import type { ApiResponse, Handler } from './request.ts';
+import type { ServedResources } from './resources.ts';
 
 export function textResponse(
   status: number,
@@ -15,3 +17,12 @@ export function textResponse(
 
 /** What upstream says of a path that nobody serves. */
 export const notFoundPage: Handler = async () => textResponse(404, '404 page not found\n');
+
+/** Below a group that is built in upstream says it in a Status, elsewhere on the page. */
+export function notFoundAt(resources: Pick<ServedResources, 'isBelowBuiltIn'>, path: string): Handler {
+  return resources.isBelowBuiltIn(path) ? noResource : notFoundPage;
+}
+
+const noResource: Handler = async ({ method }) => {
+  throw genericServerResponse({ code: 404, method });
+};

@@ -19,7 +19,7 @@ import { failureResponse, UndecidedError } from './failure.ts';
 import { type FlowControl, isLongRunning } from './flow-control/flow-control.ts';
 import type { IdentityStatistics } from './metrics/identity-statistics.ts';
 import type { ObservedRequest, RequestObserver } from './metrics/request-observer.ts';
-import { notFoundPage } from './pages.ts';
+import { notFoundAt, notFoundPage } from './pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UserInfo } from './request.ts';
 import { parseRequestInfo } from './request-info.ts';
 import type { RequestTime } from './request-time.ts';
@@ -210,8 +210,9 @@ async function authorize(
 
 function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {
   const { resources, resourceHandler, pathHandler } = options;
+  if (info.path.startsWith('//')) return notFoundPage;
   const remote = options.remoteHandler(info.path);
   if (remote) return remote;
   if (info.isResource && resources.hasVersion(info.group, info.version)) return resourceHandler;
-  return pathHandler(info.path) ?? notFoundPage;
+  return pathHandler(info.path) ?? notFoundAt(resources, info.path);
 }

@@ -2,7 +2,7 @@
  * What a URL means: upstream's grammar of resource paths, the old `watch` prefix and `proxy` rests included. Purely textual:
  * whether the resource exists is for the registry to say. Verbs are those RBAC knows.
  */
-import { badRequest } from '../apimachinery/status.ts';
+import { UndecidedError } from './failure.ts';
 import type { RequestInfo } from './request.ts';
 
 const verbOfMethod: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ interface ResourcePart {
   rest: readonly string[];
 }
 
-/** Throws 400 where upstream finds a URL without sense (`/api/v1/watch`). */
+/** Throws where upstream finds a URL without sense (`/api/v1/watch`). */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
   const segments = segmentsOf(path);
   const grouped = segments[0] === 'apis';
@@ -35,7 +35,12 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
   if (segments.length < 3 || (!grouped && segments[0] !== 'api') || segments.length <= prefixLength) {
     return nonResource(method, path);
   }
-  const part = parseResourcePart(method, segments.slice(prefixLength));
+  const named = segments.slice(prefixLength);
+  if (named.length < 2 && (named[0] === 'watch' || named[0] === 'proxy')) {
+    const reason = `failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`;
+    throw new UndecidedError({ path, query }, reason);
+  }
+  const part = parseResourcePart(method, named);
   const info = {
     isResource: true,
     path,
@@ -77,7 +82,6 @@ function parseResourcePart(method: string, segments: readonly string[]): Resourc
   let verb = verbOfMethod[method] ?? '';
   let special = false;
   if (parts[0] === 'watch' || parts[0] === 'proxy') {
-    if (parts.length < 2) throw badRequest(`unable to determine kind and namespace from url, ${parts.join('/')}`);
     special = parts[0] === 'proxy';
     verb = parts[0];
     parts = parts.slice(1);

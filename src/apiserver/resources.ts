@@ -26,6 +26,7 @@ export class ServedResources {
   readonly #byKey = new Map<string, ServedResource>();
   /** How many resources each apiVersion has. */
   readonly #versions = new Map<string, number>();
+  readonly #builtInGroups = new Set<string>();
   readonly #storedByName = new Map<string, StoredKind>();
   readonly #listeners: ((gone: readonly StoredKind[]) => void)[] = [];
   /** Raised with every change: what was derived from an older one is out of date. */
@@ -35,6 +36,7 @@ export class ServedResources {
     const rows = enabledResources(config);
     const stored = new Map<string, StoredKind>();
     for (const row of rows) {
+      this.#builtInGroups.add(row.group);
       const served = serve(row, rows, stored);
       (served.stored?.versions as Map<string, ServedResource> | undefined)?.set(served.apiVersion, served);
       this.#add(served);
@@ -85,6 +87,13 @@ export class ServedResources {
   /** Whether any resource of this group version is served: decides between two kinds of 404. */
   hasVersion(group: string, version: string): boolean {
     return this.#versions.has(apiVersionOf({ group, version }));
+  }
+
+  /** Whether this is a path of the core group or of another one that is built in, whatever stands there. */
+  isBelowBuiltIn(path: string): boolean {
+    const [, root, group = ''] = path.split('/');
+    if (root === 'api') return true;
+    return root === 'apis' && group !== '' && this.#builtInGroups.has(group);
   }
 
   /** By its name, as in `poddisruptionbudgets.policy`; undefined when it is not served. */

@@ -429,12 +429,8 @@ class Server implements ApiServer {
 
   #pathHandler(path: string): Handler | undefined {
     if (path === '/' || path === '/index.html') return this.#index;
-    const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-    const exact =
-      this.#paths.get(path) ??
-      this.#paths.get(trimmed) ??
-      this.#health.handler(trimmed) ??
-      this.#documents.handler(trimmed);
+    const trimmed = path.endsWith('/') && freelyEnded.test(path) ? path.slice(0, -1) : path;
+    const exact = this.#paths.get(trimmed) ?? this.#health.handler(trimmed) ?? this.#documents.handler(trimmed);
     if (exact) return exact;
     let longest = '';
     for (const prefix of this.#paths.keys()) {
@@ -443,6 +439,9 @@ class Server implements ApiServer {
     return this.#paths.get(longest);
   }
 }
+
+/** Paths that are found with a slash at their end too. */
+const freelyEnded = /^\/(?:apis?|version|openid|\.well-known)\//;
 
 function checksOf(apiStore: ApiStore): StoreChecks {
   const open = async () => void (await apiStore.store.size());

@@ -1,4 +1,5 @@
 /** `/version`: clients derive from it what this server can do, so major and minor are those of the API it serves. */
+import { genericServerResponse } from '../apimachinery/status.ts';
 import type { Handler } from './request.ts';
 
 export const serverVersion = {
@@ -20,8 +21,7 @@ export const serverVersion = {
 
 const body = Buffer.from(`${JSON.stringify(serverVersion, undefined, 2)}\n`);
 
-export const versionHandler: Handler = async () => ({
-  status: 200,
-  headers: { 'content-type': 'application/json' },
-  body: { kind: 'bytes', chunks: [body] },
-});
+export const versionHandler: Handler = async ({ method }) => {
+  if (method !== 'GET') throw genericServerResponse({ code: 405, method });
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: { kind: 'bytes', chunks: [body] } };
+};

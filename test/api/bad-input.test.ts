@@ -25,13 +25,14 @@ import {
   deploymentsPath,
   list,
   type Mistake,
+  patch,
   podsPath,
   post,
 } from './mistakes/mistake.ts';
 import { changes, names } from './mistakes/objects.ts';
 import { patches } from './mistakes/patches.ts';
 import { questions } from './mistakes/questions.ts';
-import { type Endpoint, json, openWires, statusOf, type Wire, yaml } from './wire.ts';
+import { type Endpoint, json, mergePatch, openWires, statusOf, type Wire, yaml } from './wire.ts';
 
 const groups: Readonly<Record<string, readonly Mistake[]>> = {
   'broken bodies': brokenBodies,
@@ -151,13 +152,59 @@ describe('bad requests', () => {
 
   test('paths that nobody serves are plain pages', async () => {
     for (const wire of wires) {
-      for (const path of ['/nonsense', '/apis/nonsense/v1/things', '/apis/apps/v9/deployments', '/api/v2']) {
+      for (const path of [
+        '/nonsense',
+        '/apis/nonsense/v1/things',
+        '//api/v1/namespaces',
+        '/healthz/',
+        '/openapi/v2/',
+      ]) {
         const { status, text, headers } = await wire.ask({ path });
         assert.equal(status, 404, path);
         assert.equal(text, '404 page not found\n');
         assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
       }
     }
+  });
+
+  test('who makes a mistake is warned of unwanted fields and deprecated kinds all the same', async () => {
+    for (const wire of wires) {
+      const answer = await wire.ask(post(configMap('Bad', ',"foo":1')));
+      assert.equal(answer.status, 422);
+      assert.equal(answer.headers.warning, '299 - "unknown field \\"foo\\""');
+      const deprecated = await wire.ask({ path: '/api/v1/namespaces/default/endpoints/none' });
+      assert.equal(deprecated.status, 404);
+      assert.match(deprecated.headers.warning!, /v1 Endpoints is deprecated/);
+    }
+  });
+
+  test('a name whose object is on its way out is taken, and why is told', async () => {
+    const [wire] = wires as [Wire];
+    const held = '{"metadata":{"name":"held","finalizers":["example.com/hold"]}}';
+    assert.equal((await wire.ask(post(held))).status, 201);
+    assert.equal((await wire.ask({ method: 'DELETE', path: `${collection}/held` })).status, 200);
+    const { status, text } = await wire.ask(post(held));
+    assert.equal(status, 409);
+    assert.equal((JSON.parse(text) as Status).message, 'object is being deleted: configmaps "held" already exists');
+    await wire.ask({ ...patch(mergePatch, '{"metadata":{"finalizers":null}}'), path: `${collection}/held` });
+  });
+
+  test('fewer than none is no limit of a list', async () => {
+    const [wire] = wires as [Wire];
+    const whole = await wire.ask(list({}));
+    assert.equal((await wire.ask(list({ limit: '-1' }))).text, whole.text);
+  });
+
+  test('there is no asking for headers alone', async () => {
+    for (const wire of wires) assert.equal((await wire.ask({ method: 'HEAD', path: collection })).status, 405);
+  });
+
+  test('a path without a resource is told on a page', async () => {
+    const [wire] = wires as [Wire];
+    const { status, text } = await wire.ask({ path: '/api/v1/watch' });
+    assert.equal(status, 500);
+    const reason = 'failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch';
+    assert.equal(text, `Internal Server Error: "/api/v1/watch": ${reason}\n`);
   });
 
   test('Warn warns of unwanted fields, Ignore does not, and both drop them', async () => {

@@ -4,7 +4,7 @@ import { type FieldError, type FieldPath, forbidden, invalid, required } from '.
 import { validateLabelSelector } from '../../apimachinery/labels.ts';
 import { dns1035Label, dns1123Subdomain, pathSegmentName } from '../../apimachinery/names.ts';
 import type { MatchCondition, MatchResources, ParamKind, ParamRef, Variable } from '../gen/admissionregistration-v1.ts';
-import { refused, validateRequired, validateRequiredEnum } from '../validation.ts';
+import { refused, validateGivenEnum, validateRequired, validateRequiredEnum } from '../validation.ts';
 import { type Compiler, compileExpression, expressionErrors, PolicyCompiler } from './expressions/compile.ts';
 import { failurePolicies, validateMatchConditions, validateMatchResources } from './rule-validation.ts';
 
@@ -24,7 +24,7 @@ export interface ValidatedPolicy {
 
 export function validatePolicy(at: FieldPath, spec: PolicySpec): ValidatedPolicy {
   const { paramKind, matchConstraints: match, variables = [] } = spec;
-  const errors = validateRequiredEnum(at.child('failurePolicy'), spec.failurePolicy, failurePolicies);
+  const errors = validateGivenEnum(at.child('failurePolicy'), spec.failurePolicy, failurePolicies);
   if (paramKind) errors.push(...validateParamKind(at.child('paramKind'), paramKind));
   const constraints = at.child('matchConstraints');
   if (!match) errors.push(required(constraints));

@@ -16,7 +16,7 @@ import type {
   NamedRuleWithOperations,
   RuleWithOperations,
 } from '../gen/admissionregistration-v1.ts';
-import { refused, validateEnum, validateQualifiedName, validateRequiredEnum, validateUnique } from '../validation.ts';
+import { refused, validateEnum, validateGivenEnum, validateQualifiedName, validateUnique } from '../validation.ts';
 import { compileExpression, conditionResult, expressionErrors } from './expressions/compile.ts';
 
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
@@ -82,7 +82,7 @@ function validateResources(at: FieldPath, resources: readonly string[]): FieldEr
 }
 
 export function validateMatchResources(at: FieldPath, match: MatchResources): FieldError[] {
-  const errors = validateRequiredEnum(at.child('matchPolicy'), match.matchPolicy, matchPolicies);
+  const errors = validateGivenEnum(at.child('matchPolicy'), match.matchPolicy, matchPolicies);
   for (const field of ['namespaceSelector', 'objectSelector'] as const) {
     const selector = match[field];
     if (selector) errors.push(...validateLabelSelector(selector, at.child(field)));

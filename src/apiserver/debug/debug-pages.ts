@@ -19,7 +19,7 @@ export function registerDebugPages(
   server: { registerPath(path: string, handler: Handler): void },
   { profiling, ...options }: DebugPagesOptions,
 ): void {
-  const paths = ['/healthz', '/livez', '/metrics', '/readyz', '/version', ...(profiling ? ['/debug/pprof'] : [])];
+  const paths = ['/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/statusz', '/version'];
   const pages = zpages({ ...options, paths });
   for (const [path, handler] of pages) server.registerPath(path, handler);
   if (profiling) for (const [path, handler] of profilePages(options.clock)) server.registerPath(path, handler);

@@ -5,7 +5,6 @@
  */
 import { notAcceptable } from '../../apimachinery/status.ts';
 import type { ApiRequest } from '../request.ts';
-import { isTrue } from '../request-info.ts';
 import { type OutputFormat, objectMediaType, outputFormats } from './media-types.ts';
 
 /** Objects made into something else on their way out. */
@@ -55,7 +54,8 @@ const streamMediaTypes = outputFormats
   .filter((format) => format.streamMediaType !== undefined)
   .map(({ mediaType }) => `${mediaType};stream=watch`);
 
-interface Clause {
+/** One media range of an Accept header. */
+export interface Clause {
   readonly type: string;
   readonly subtype: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -70,7 +70,7 @@ const inProcess: Output = {
 };
 
 /** In the order in which upstream tries them: see `goesBefore`. What is no media range is passed over. */
-function parseAccept(header: string): Clause[] {
+export function parseAccept(header: string): Clause[] {
   const sorted: Clause[] = [];
   for (const text of header.split(',')) {
     const clause = parseClause(text);
@@ -132,9 +132,12 @@ function transformOf({ parameters }: Clause, allowed: boolean | 'metadata'): Tra
   return { as: as as Transform['as'], version };
 }
 
+/** What Go's parser of booleans takes for true. */
+const goTruths: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const peopleReading = /^(curl|Wget|Mozilla\/5\.0)/;
 
-function wantsPretty({ query, headers }: ApiRequest): boolean {
+/** Whether whoever asks will read it with their own eyes, or says so. */
+export function wantsPretty({ query, headers }: ApiRequest): boolean {
   const pretty = query.get('pretty');
-  return pretty === null ? peopleReading.test(headers['user-agent'] ?? '') : isTrue(pretty);
+  return pretty ? goTruths.has(pretty) : peopleReading.test(headers['user-agent'] ?? '');
 }

@@ -96,7 +96,7 @@ export class HealthChecks {
     if (!endpoint) return undefined;
     const name = path.slice(endpoint.length + 2);
     const checks = this.#checks.filter((check) => !check.in || check.in.includes(endpoint));
-    if (name === '') return async ({ query }) => this.#allOf(endpoint, checks, query);
+    if (name === '') return path.endsWith('/') ? undefined : async ({ query }) => this.#allOf(endpoint, checks, query);
     const single = checks.find((check) => check.name === name);
     return single && (async () => this.#one(endpoint, single));
   }

@@ -168,7 +168,7 @@ describe('the server on the network', () => {
       headers: { 'content-type': 'application/apply-patch+cbor' },
       body: '{}',
       code: 415,
-      message: /application\/merge-patch\+json/,
+      message: /^415: Unsupported Media Type$/,
     },
     {
       name: 'a malformed patch',
@@ -301,7 +301,7 @@ describe('the server on the network', () => {
   });
 
   test('a path that nobody serves is a plain 404', async () => {
-    for (const path of ['/nonsense', '/apis/nonsense/v1/things', '/apis/apps/v9']) {
+    for (const path of ['/nonsense', '/apis/nonsense/v1/things', '/healthz/']) {
       const answer = await ask({ path });
       assert.equal(answer.status, 404);
       assert.equal(answer.body.toString(), '404 page not found\n');

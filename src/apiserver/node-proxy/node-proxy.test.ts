@@ -272,7 +272,7 @@ describe('proxy', () => {
       [podPath('ftp:web:1/proxy/'), 400, 'invalid pod request "ftp:web:1"'],
       [podPath('two/proxy/'), 400, 'address not allowed'],
       ['/api/v1/nodes/none/proxy/', 404, 'nodes "none" not found'],
-      ['/api/v1/namespaces/default/services/none/proxy/', 404, 'endpoints "none" not found'],
+      ['/api/v1/namespaces/default/services/none/proxy/', 404, 'services "none" not found'],
       ['/api/v1/namespaces/default/services/none:80/proxy/', 404, 'services "none" not found'],
     ];
     for (const [path, status, message] of cases) {

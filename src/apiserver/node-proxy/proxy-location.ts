@@ -116,7 +116,7 @@ async function checkService(
   signal: AbortSignal,
 ): Promise<void> {
   const service = await client.get(services, ref, { signal }).catch(unlessMissing);
-  if (!service) throw notFound({ group: '', resource: 'endpoints' }, ref.name);
+  if (!service) throw notFound({ group: '', resource: 'services' }, ref.name);
 }
 
 /** Requests go to Pods alone: an address that somebody wrote by hand could lead anywhere. */

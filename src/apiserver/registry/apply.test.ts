@@ -384,7 +384,7 @@ describe('the body of an apply', () => {
         name: 'no YAML',
         body: 'a: [',
         code: 400,
-        message: /^error decoding patch: error converting YAML to JSON: yaml: /,
+        message: /^error decoding YAML: error converting YAML to JSON: yaml: /,
       },
       {
         name: 'a list',
@@ -398,9 +398,9 @@ describe('the body of an apply', () => {
         body: repeated,
         validation: 'Strict',
         code: 400,
-        message: /^error strict decoding patch: error converting YAML to JSON: .*key "a" already set in map$/s,
+        message: /^error strict decoding YAML: error converting YAML to JSON: .*key "a" already set in map$/s,
       },
-      { name: 'a key twice', body: repeated, code: 201, warning: /already set in map/ },
+      { name: 'a key twice', body: repeated, code: 201, warning: /^299 - "line \d+: key \\"a\\" already set in map"$/ },
       { name: 'a key twice, never mind', body: repeated, validation: 'Ignore', code: 201 },
     ];
   for (const { name, body: sent, validation, code, message, warning } of cases) {

@@ -96,9 +96,12 @@ export async function readConfiguration(request: ApiRequest, options: WriteOptio
   const { value, strictErrors } = parseYaml(text, await yamlConverter(request, text));
   const [repeated] = strictErrors;
   if (repeated === undefined || options.fieldValidation === 'Ignore') return { config: value, warnings: [] };
-  const problem = `error converting YAML to JSON: ${repeated}`;
-  if (options.fieldValidation === 'Strict') throw badRequest(`error strict decoding patch: ${problem}`);
-  return { config: value, warnings: [problem] };
+  if (options.fieldValidation === 'Strict') {
+    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${repeated}`);
+  }
+  // A line for each key, after one that says what they are.
+  const [, ...lines] = repeated.split('\n');
+  return { config: value, warnings: lines.map((line) => line.trim()) };
 }
 
 /** What most clients send is JSON, which is read much faster than YAML. Undefined for all that is not an object of unique keys. */
@@ -120,7 +123,7 @@ function parseYaml(
     const { json, strictErrors } = convert(text);
     return { value: parseJson(json) ?? {}, strictErrors };
   } catch (error) {
-    throw badRequest(`error decoding patch: error converting YAML to JSON: ${messageOf(error)}`);
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${messageOf(error)}`);
   }
 }
 
@@ -132,7 +135,7 @@ export function checkedConfiguration(
   if (!isObject(config)) {
     const what = Array.isArray(config) ? 'array' : typeof config === 'boolean' ? 'bool' : typeof config;
     const problem = `json: cannot unmarshal ${what} into Go value of type map[string]interface {}`;
-    throw badRequest(`error decoding patch: error unmarshaling JSON: while decoding JSON: ${problem}`);
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${problem}`);
   }
   const { apiVersion, kind } = config;
   if (typeof apiVersion !== 'string' || apiVersion === '' || apiVersion !== apiVersionOf(row) || kind !== row.kind) {

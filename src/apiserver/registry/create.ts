@@ -3,7 +3,7 @@
  * succeeds only if the key is free. A generated name that is taken is tried again with another.
  */
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
-import { alreadyExists, forbidden, generateNameConflict, statusError } from '../../apimachinery/status.ts';
+import { alreadyExists, forbidden, generateNameConflict, StatusError, statusError } from '../../apimachinery/status.ts';
 import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
@@ -125,10 +125,19 @@ async function attemptCreate(
       kept = true;
       return written;
     }
-    throw generated ? new NameTaken() : alreadyExists(kind.hub, name);
+    throw generated ? new NameTaken() : await takenError(operation, object);
   } finally {
     await finish?.(kept && !options.dryRun);
   }
+}
+
+/** Who holds the name may be on its way out. */
+async function takenError({ kind, storage }: Operation, { metadata }: KubeObject): Promise<Error> {
+  const name = metadata.name!;
+  const error = alreadyExists(kind.hub, name);
+  const holder = await storage.read(storage.key(metadata.namespace ?? '', name));
+  if (!holder?.object().metadata.deletionTimestamp) return error;
+  return new StatusError({ ...error.status, message: `object is being deleted: ${error.message}` });
 }
 
 async function store({ storage }: Operation, object: KubeObject, options: WriteOptions): Promise<Written | undefined> {

@@ -2,10 +2,12 @@
  * From a request's meaning to the code that answers: which resource, which verb, which subresource. Knows upstream's two ways of not
  * finding something, and its way of refusing a method.
  */
-import { genericServerResponse, methodNotSupported, notFound } from '../../apimachinery/status.ts';
+import { quote } from '../../apimachinery/go-text.ts';
+import { badRequest, genericServerResponse, methodNotSupported, notFound } from '../../apimachinery/status.ts';
 import { onFirstCall } from '../../base/lazy-module.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
+import { WarnedError } from '../failure.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type ServedResources, subresourceOf } from '../resources.ts';
 import type { ServedResource } from '../served-resource.ts';
@@ -56,7 +58,7 @@ export function createDispatcher(options: DispatcherOptions): Handler {
     const handler = handlers.get(key);
     // Proxies hand on whatever method they are called with.
     if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
-    if (handler) return withDeprecation(resource, await handler(request, info));
+    if (handler) return warned(resource, [], handler(request, info));
     const own = resource.custom ? customOperations[info.subresource] : operations.get(key);
     const run = own?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
@@ -65,14 +67,28 @@ export function createDispatcher(options: DispatcherOptions): Handler {
       stream: info.verb === 'watch',
       protobuf: resource.custom === undefined,
     });
-    return withDeprecation(resource, await run(createOperation(environment, { request, info, resource, output })));
+    const operation = createOperation(environment, { request, info, resource, output });
+    return warned(resource, operation.warnings, run(operation));
   };
 }
 
-function withDeprecation({ deprecation }: ServedResource, response: ApiResponse): ApiResponse {
+/** A client is warned of what it uses whether it gets what it wants or not; `warnings` are those of the operation. */
+async function warned(
+  { deprecation }: ServedResource,
+  warnings: readonly string[],
+  running: Promise<ApiResponse>,
+): Promise<ApiResponse> {
+  const deprecated = deprecation === undefined ? [] : [deprecation];
+  let response: ApiResponse;
+  try {
+    response = await running;
+  } catch (error) {
+    const all = [...deprecated, ...warnings];
+    throw all.length === 0 ? error : new WarnedError(error, all);
+  }
   if (deprecation === undefined) return response;
-  const warnings = [warningHeader([deprecation]).warning, response.headers.warning].filter(Boolean);
-  return { ...response, headers: { ...response.headers, warning: warnings.join(', ') } };
+  const headers = [warningHeader(deprecated).warning, response.headers.warning].filter(Boolean);
+  return { ...response, headers: { ...response.headers, warning: headers.join(', ') } };
 }
 
 function handlerKey({ group, version, resource, subresource }: RequestInfo): string {
@@ -90,6 +106,7 @@ function registryVerb({ subresource, verb }: RequestInfo): OperationHandler | un
 function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedResource): void {
   const { row } = resource;
   const missing = () => genericServerResponse({ code: 404, method: request.method });
+  if (!resource.custom) checkRoute(request, info, missing);
   if (info.subresource !== '' && !isHistory(info, resource)) {
     const subresource = subresourceOf(resource, info.subresource);
     if (!subresource) throw resource.custom ? notFound(row, info.name) : missing();
@@ -100,12 +117,27 @@ function checkAddress(request: ApiRequest, info: RequestInfo, resource: ServedRe
   const named = info.name !== '' && info.verb !== 'list' && info.verb !== 'watch' && info.verb !== 'deletecollection';
   const ofNamespace = row.resource === 'namespaces' && row.group === '';
   if (row.namespaced ? named && info.namespace === '' : info.namespace !== '' && !ofNamespace) throw missing();
+  if (row.namespaced && info.namespace === '' && !row.verbs.includes('list')) throw missing();
   if (info.subresource === '' && info.verb === 'create' && info.name !== '') throw refusedMethod(request);
   if (row.namespaced && info.verb === 'create' && info.namespace === '' && resource.stored)
     throw refusedMethod(request);
   if (info.name === '' && (info.verb === 'update' || info.verb === 'patch')) throw refusedMethod(request);
+  if (named && resource.stored) checkName(info.name);
   if (info.subresource !== '' || row.verbs.includes(info.verb)) return;
   throw info.verb === 'watch' && row.verbs.includes('list') ? methodNotSupported(row, 'watch') : refusedMethod(request);
+}
+
+/** What upstream has routes for: no HEAD, no other method below `watch`, nothing below a subresource but what a proxy hands on. */
+function checkRoute({ method }: ApiRequest, { verb, subresource, rest }: RequestInfo, missing: () => Error): void {
+  if (verb === 'proxy' || (rest.length > 0 && subresource !== 'proxy')) throw missing();
+  if (method === 'HEAD' || (verb === 'watch' && method !== 'GET')) throw genericServerResponse({ code: 405, method });
+}
+
+/** Throws for a name that could be no part of a path: nothing is ever stored under it. */
+function checkName(name: string): void {
+  const problem =
+    name === '.' || name === '..' ? `may not be '${name}'` : name.includes('%') ? "may not contain '%'" : undefined;
+  if (problem) throw badRequest(`Name parameter invalid: ${quote(name)}: ${problem}`);
 }
 
 function isHistory({ subresource, verb }: RequestInfo, { stored }: ServedResource): boolean {

@@ -41,7 +41,8 @@ export function parseListOptions(target: ListTarget): ListOptions {
     selection: selectionOf(target),
     resourceVersion,
     match: (fromState ? 'NotOlderThan' : asked) as ListOptions['match'],
-    limit: integerOf(query, 'limit') ?? 0,
+    // As upstream: less than none is no limit.
+    limit: Math.max(0, integerOf(query, 'limit') ?? 0),
     continue: query.get('continue') ?? '',
     timeoutSeconds: integerOf(query, 'timeoutSeconds'),
     allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')),

@@ -138,15 +138,15 @@ function validateNamespace(kind: StoredKind, namespace: string | undefined, at: 
 function validateOwners(owners: readonly OwnerReference[], at: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   let controller: OwnerReference | undefined;
-  owners.forEach((owner, index) => {
-    const here = at.index(index);
+  // As upstream: without saying which of them.
+  owners.forEach((owner) => {
     const [version = '', group = ''] = owner.apiVersion.split('/').reverse();
-    if (version === '') errors.push(invalid(here.child('apiVersion'), owner.apiVersion, 'version must not be empty'));
-    if (!owner.kind) errors.push(invalid(here.child('kind'), owner.kind, 'must not be empty'));
-    if (!owner.name) errors.push(invalid(here.child('name'), owner.name, 'must not be empty'));
-    if (!owner.uid) errors.push(invalid(here.child('uid'), owner.uid, 'must not be empty'));
+    if (version === '') errors.push(invalid(at.child('apiVersion'), owner.apiVersion, 'version must not be empty'));
+    if (!owner.kind) errors.push(invalid(at.child('kind'), owner.kind, 'must not be empty'));
+    if (!owner.name) errors.push(invalid(at.child('name'), owner.name, 'must not be empty'));
+    if (!owner.uid) errors.push(invalid(at.child('uid'), owner.uid, 'must not be empty'));
     if (group === '' && version === 'v1' && owner.kind === 'Event') {
-      errors.push(invalid(here, owner, 'is disallowed from being an owner'));
+      errors.push(invalid(at, owner, 'is disallowed from being an owner'));
     }
     if (!owner.controller) return;
     if (controller) {
@@ -178,8 +178,16 @@ function validateManagers(entries: readonly ManagedFieldsEntry[], at: FieldPath)
 
 /** Kinds for which upstream has no stricter rule than for names of any kind. */
 function freelyFinalized({ custom, hub }: StoredKind): boolean {
-  return custom || hub.group === 'apiextensions.k8s.io' || hub.group === 'apiregistration.k8s.io';
+  return custom || freelyFinalizedGroups.has(hub.group);
 }
+
+const freelyFinalizedGroups: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+]);
 
 /** Finalizers without a domain. */
 export const plainFinalizers: readonly string[] = ['kubernetes', orphanFinalizer, foregroundFinalizer];

@@ -23,7 +23,14 @@ import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch, isObject, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { restoreProblem } from '../../apimachinery/patch/restore.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
-import { badRequest, invalid, isInvalid, StatusError, unsupportedMediaType } from '../../apimachinery/status.ts';
+import {
+  badRequest,
+  genericServerResponse,
+  invalid,
+  isInvalid,
+  StatusError,
+  unsupportedMediaType,
+} from '../../apimachinery/status.ts';
 import { mediaTypeOf } from '../encoding/media-types.ts';
 import type { ResourceCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
@@ -66,7 +73,11 @@ export function checkPatchType(
   const mediaType = mediaTypeOf(headers['content-type'] ?? '');
   const served = codec.type ? servedPatchTypes : servedPatchTypes.filter((type) => !type.includes('strategic'));
   const type = served.find((known) => known === mediaType);
-  if (!type) throw unsupportedMediaType(served);
+  // As upstream, whose routes of built-in kinds know their types, while those of custom resources ask who answers.
+  if (!type)
+    throw codec.type
+      ? genericServerResponse({ code: 415, method: 'PATCH', serverMessage: '415: Unsupported Media Type' })
+      : unsupportedMediaType(served);
   return type;
 }
 

@@ -8,6 +8,7 @@ import { CompactedError, FutureRevisionError, prefixEnd } from '../../storage/st
 import type { ListPage } from '../encoding/list-encoding.ts';
 import { replyWithEntry, replyWithList } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
+import { isTrue } from '../request-info.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { matchesSelectors, type Selection } from '../watch-cache/selection.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
@@ -18,6 +19,9 @@ const waitForRevisionMs = 3000;
 
 export async function get(operation: Operation): Promise<ApiResponse> {
   const { storage, request, info, resource } = operation;
+  if (isTrue(request.query.get('export'))) {
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  }
   const resourceVersion = request.query.get('resourceVersion') ?? '';
   checkResourceVersion(resourceVersion, 'get');
   await reachVersion(operation, resourceVersion);

@@ -126,7 +126,8 @@ function checkExpectations(operation: Operation, next: Draft<KubeObject>, curren
   const { kind, info, resource } = operation;
   const { uid } = next.metadata;
   const standing = current.object().metadata.uid ?? '';
-  if (uid && uid !== standing) throw otherUid(operation, uid, standing);
+  // An update is meant for the object it names; a patch is meant for whatever stands there, whose uid it cannot change.
+  if (uid && uid !== standing && info.verb !== 'patch') throw otherUid(operation, uid, standing);
   if (!checkVersion(operation, next, current) && kind.behaviour.allowUnconditionalUpdate === false) {
     const error = invalidField(path('metadata', 'resourceVersion'), 0, 'must be specified for an update');
     throw invalid({ group: resource.row.group, kind: resource.row.resource }, info.name, [error]);

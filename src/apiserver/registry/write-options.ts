@@ -47,7 +47,7 @@ export function parseWriteOptions(
 ): WriteOptions {
   const applies = as === 'ApplyOptions';
   const kind = applies ? 'PatchOptions' : as;
-  const dryRun = query.getAll('dryRun').filter((value) => value !== '');
+  const dryRun = query.getAll('dryRun');
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
   const force = query.get('force');
@@ -151,10 +151,12 @@ function queryOptions(query: URLSearchParams): DeleteOptions {
   const grace = query.get('gracePeriodSeconds');
   const policy = query.get('propagationPolicy');
   const orphan = query.get('orphanDependents');
-  const dryRun = query.getAll('dryRun').filter((value) => value !== '');
+  const uid = query.get('uid');
+  const dryRun = query.getAll('dryRun');
   return {
     ...(grace === null ? {} : { gracePeriodSeconds: secondsOf(grace) }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(uid === null ? {} : { preconditions: { uid } }),
     ...(orphan === null ? {} : { orphanDependents: isTrue(orphan) }),
     ...(dryRun.length > 0 ? { dryRun } : {}),
   };

@@ -47,11 +47,7 @@ export function accessReviewHandlers(options: {
     kind: subjectAccessReviews,
     admission,
     async review(review, context) {
-      refuse('SubjectAccessReview', [
-        ...specErrors(review.spec),
-        ...subjectErrors(review.spec),
-        ...metadataErrors(review.metadata, false),
-      ]);
+      refuse([...specErrors(review.spec), ...subjectErrors(review.spec), ...metadataErrors(review.metadata, false)]);
       await context.validateAdmission();
       return { ...review, status: await answer(authorizer, subjectOf(review.spec), review.spec) };
     },
@@ -66,7 +62,7 @@ export function accessReviewHandlers(options: {
         ...subjectErrors(review.spec),
         ...metadataErrors(review.metadata, true),
       ];
-      refuse('LocalSubjectAccessReview', [...errors, ...localErrors(review as LocalSubjectAccessReview)]);
+      refuse([...errors, ...localErrors(review as LocalSubjectAccessReview)]);
       await context.validateAdmission();
       return { ...review, status: await answer(authorizer, subjectOf(review.spec), review.spec) };
     },
@@ -76,7 +72,7 @@ export function accessReviewHandlers(options: {
     kind: selfSubjectAccessReviews,
     admission,
     async review(review, context) {
-      refuse('SelfSubjectAccessReview', [...specErrors(review.spec), ...metadataErrors(review.metadata, false)]);
+      refuse([...specErrors(review.spec), ...metadataErrors(review.metadata, false)]);
       await context.validateAdmission();
       return { ...review, status: await answer(authorizer, context.user, review.spec) };
     },
@@ -187,6 +183,7 @@ function localErrors({ spec, metadata }: LocalSubjectAccessReview): FieldError[]
   ];
 }
 
-function refuse(kind: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalid({ group, kind }, '', errors);
+/** As upstream: without the name of the kind. */
+function refuse(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group, kind: '' }, '', errors);
 }

@@ -174,19 +174,19 @@ describe('Access reviews', () => {
       'nothing asked',
       selfSar,
       { spec: {} },
-      'SelfSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
     ],
     [
       'nobody asked about',
       sar,
       { spec: { resourceAttributes: { verb: 'get' } } },
-      'SubjectAccessReview.authorization.k8s.io "" is invalid: spec.user: Invalid value: "": at least one of user or group must be specified',
+      '.authorization.k8s.io "" is invalid: spec.user: Invalid value: "": at least one of user or group must be specified',
     ],
     [
       'another namespace',
       localSar,
       { spec: { user: 'x', resourceAttributes: { namespace: 'b' } } },
-      'LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace',
+      '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace',
       { namespace: 'a' },
     ],
   ];

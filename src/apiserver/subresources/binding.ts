@@ -23,12 +23,7 @@ export async function bindPod(operation: Operation): Promise<ApiResponse> {
   const options = parseWriteOptions(request.query, 'CreateOptions');
   const body = await decodeBody(request, bindingKind, { options, warnings });
   const binding = body as Draft<Binding> & Draft<KubeObject>;
-  binding.metadata.name ||= info.name;
-  if (binding.metadata.name !== info.name) {
-    throw badRequest(
-      `the name of the object (${binding.metadata.name}) does not match the name on the URL (${info.name})`,
-    );
-  }
+  if (binding.metadata.name !== info.name) throw badRequest('name in URL does not match name in Binding object');
   const attributes = admissionAttributes(operation, {
     operation: 'CREATE',
     object: binding,

@@ -33,7 +33,7 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const options = parseWriteOptions(request.query, 'CreateOptions');
   const body = await decodeBody(request, evictionKind, { options, warnings });
   const eviction = body as Draft<Eviction> & Draft<KubeObject>;
-  if (eviction.metadata.name && eviction.metadata.name !== info.name) {
+  if (eviction.metadata.name !== info.name) {
     throw badRequest('name in URL does not match name in Eviction object');
   }
   const attributes = admissionAttributes(operation, {

@@ -71,6 +71,7 @@ async function getScale(operation: Operation, scalable: Scalable): Promise<ApiRe
 async function updateScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
   const options = parseWriteOptions(operation.request.query, 'UpdateOptions');
   const body = await decodeBody(operation.request, scaleKind, { options, warnings: operation.warnings });
+  checkIdentity(operation, body);
   return writeScale(operation, scalable, { options, make: () => body as Draft<Scale> });
 }
 

@@ -104,6 +104,8 @@ export interface ComposedApiServerOptions {
   readonly tls?: HttpServerOptions['tls'];
   /** Directives of the header of that name, which answers then have. */
   readonly strictTransportSecurity?: readonly string[] | undefined;
+  /** Wraps the way from the network to the server, for who has more to say of an answer than the server. */
+  readonly handledWith?: ((handle: HttpServerOptions['handle']) => HttpServerOptions['handle']) | undefined;
   readonly shutdown?: Partial<ShutdownSettings> | undefined;
   /** `--profiling`; default true. */
   readonly profiling?: boolean | undefined;
@@ -235,8 +237,9 @@ async function repairAddresses(parts: Parameters<typeof componentContext>[0]): P
 async function listen(server: ApiServer, options: ComposedApiServerOptions): Promise<ListeningServer> {
   const { clock, log, trust } = options;
   await server.ready();
+  const handle = withStrictTransport(server, options.strictTransportSecurity ?? []);
   return startHttpServer({
-    handle: withStrictTransport(server, options.strictTransportSecurity ?? []),
+    handle: options.handledWith?.(handle) ?? handle,
     tls: options.tls,
     listen: options.listen,
     certificate: trust.serving.certificatePem,

@@ -11,6 +11,12 @@ const doesNotApply = {
 } as const;
 export const patches: readonly Mistake[] = [
   {
+    name: 'another uid',
+    ...patch(mergePatch, '{"metadata":{"uid":"other"}}'),
+    ...invalid,
+    message: 'ConfigMap "a" is invalid: metadata.uid: Invalid value: "other": field is immutable',
+  },
+  {
     name: 'a merge patch that is no JSON',
     ...patch(mergePatch, '{'),
     ...bad,

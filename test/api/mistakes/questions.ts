@@ -1,5 +1,16 @@
 /** Questions of lists and watches that make no sense. */
-import { bad, collection, continueAt, invalid, list, type Mistake, parsing, podsPath } from './mistake.ts';
+import {
+  bad,
+  collection,
+  configMap,
+  continueAt,
+  invalid,
+  list,
+  type Mistake,
+  parsing,
+  podsPath,
+  post,
+} from './mistake.ts';
 
 export const questions: readonly Mistake[] = [
   {
@@ -100,6 +111,20 @@ export const questions: readonly Mistake[] = [
     ...list({ limit: '1', continue: '%%' }),
     ...bad,
     message: 'invalid continue token: continue key is not valid: illegal base64 data at input byte 0',
+  },
+  {
+    name: 'a dry run of nothing',
+    ...post(configMap('b'), `${collection}?dryRun=`),
+    ...invalid,
+    message: 'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: [""]: supported values: "All"',
+  },
+  {
+    name: 'a deletion of another object of the name, by query',
+    method: 'DELETE',
+    path: `${collection}/a?uid=another`,
+    code: 409,
+    reason: 'Conflict',
+    message: /the UID in the precondition \(another\) does not match the UID in record/,
   },
   {
     name: 'a continue token of an unknown version',

@@ -75,7 +75,7 @@ function validateWebhook(at: FieldPath, webhook: Webhook, rules: Rules): FieldEr
     ...validateEnum(at.child('failurePolicy'), webhook.failurePolicy, failurePolicies),
     ...validateEnum(at.child('matchPolicy'), webhook.matchPolicy, matchPolicies),
   );
-  if (!webhook.sideEffects) {
+  if (webhook.sideEffects == null) {
     errors.push(required(at.child('sideEffects'), `must specify one of ${rules.sideEffects.join(', ')}`));
   } else errors.push(...validateEnum(at.child('sideEffects'), webhook.sideEffects, rules.sideEffects));
   if (timeoutSeconds != null && (timeoutSeconds < 1 || timeoutSeconds > 30)) {

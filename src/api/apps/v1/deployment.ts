@@ -13,7 +13,6 @@ import { ageColumn, containerColumns, nameColumn, selectorText, text } from '../
 import { defaultPodTemplate } from '../../core/v1/pod-spec-defaults.ts';
 import {
   selectorMatches,
-  selectsAll,
   validateEndlessTemplate,
   validatePodTemplate,
   validateSelector,
@@ -108,9 +107,7 @@ function validateSpec(at: FieldPath, spec: DeploymentSpec): FieldError[] {
   const matches = selectorMatches(spec.selector, spec.template.metadata?.labels);
   if (matches === undefined) errors.push(invalid(at.child('selector'), spec.selector, 'invalid label selector'));
   else {
-    if (!matches && spec.selector && !selectsAll(spec.selector)) {
-      errors.push(validateTemplateLabels(templateAt, spec.template));
-    }
+    if (!matches) errors.push(validateTemplateLabels(templateAt, spec.template));
     errors.push(...validatePodTemplate(templateAt, spec.template));
     errors.push(...validateEndlessTemplate(templateAt, spec.template, 'ReplicaSet'));
   }

@@ -5,7 +5,6 @@ import { ageColumn, containerColumns, integer, labelSelectorText, nameColumn, te
 import { defaultPodTemplate } from '../../core/v1/pod-spec-defaults.ts';
 import {
   selectorMatches,
-  selectsAll,
   validateEndlessTemplate,
   validatePodTemplate,
   validateSelector,
@@ -69,8 +68,7 @@ function validateSpec(at: FieldPath, spec: ReplicaSetSpec): FieldError[] {
   const templateAt = at.child('template');
   const matches = selectorMatches(spec.selector, template.metadata?.labels);
   if (matches === undefined) return [...errors, invalid(at.child('selector'), spec.selector, 'invalid label selector')];
-  if (!matches && spec.selector && !selectsAll(spec.selector))
-    errors.push(validateTemplateLabels(templateAt, template));
+  if (!matches) errors.push(validateTemplateLabels(templateAt, template));
   return [
     ...errors,
     ...validatePodTemplate(templateAt, template),

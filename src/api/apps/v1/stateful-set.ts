@@ -14,7 +14,6 @@ import { validateClaimSpec } from '../../core/v1/persistent-volume-claim-spec.ts
 import { defaultPodTemplate } from '../../core/v1/pod-spec-defaults.ts';
 import {
   selectorMatches,
-  selectsAll,
   validateEndlessTemplate,
   validatePodTemplate,
   validateSelector,
@@ -161,9 +160,7 @@ function validateSpec(at: FieldPath, spec: StatefulSetSpec, scope: Scope): Field
   const matches = selectorMatches(spec.selector, spec.template.metadata?.labels);
   if (matches === undefined) errors.push(invalid(at.child('selector'), spec.selector, ''));
   else {
-    if (!matches && spec.selector && !selectsAll(spec.selector)) {
-      errors.push(validateTemplateLabels(templateAt, spec.template));
-    }
+    if (!matches) errors.push(validateTemplateLabels(templateAt, spec.template));
     if (scope.checkTemplate) errors.push(...validatePodTemplate(templateAt, withClaims(spec)));
   }
   return [...errors, ...validateEndlessTemplate(templateAt, spec.template, 'StatefulSet')];

@@ -20,6 +20,7 @@ import type {
   JobSpec,
   PodFailurePolicyOnExitCodesRequirement,
   PodFailurePolicyRule,
+  SuccessPolicy,
   SuccessPolicyRule,
 } from '../../gen/batch-v1.ts';
 import type { PodTemplateSpec } from '../../gen/core-v1.ts';
@@ -170,7 +171,7 @@ function validatePolicies(at: FieldPath, spec: JobSpec): FieldError[] {
   if (successPolicy) {
     const policyAt = at.child('successPolicy');
     if (spec.completionMode !== 'Indexed') {
-      errors.push(invalid(policyAt, successPolicy, 'requires indexed completion mode'));
+      errors.push(invalid(policyAt, shownSuccess(successPolicy), 'requires indexed completion mode'));
     } else {
       const rules = successPolicy.rules ?? [];
       const rulesAt = policyAt.child('rules');
@@ -368,4 +369,13 @@ function withDirectives(stored: PodTemplateSpec, next: PodTemplateSpec): PodTemp
       schedulingGates: next.spec.schedulingGates,
     },
   };
+}
+
+/** As upstream's messages show it: with the names of its own fields. */
+function shownSuccess({ rules }: SuccessPolicy): object {
+  const shownRules = rules?.map(({ succeededIndexes = null, succeededCount = null }) => ({
+    SucceededIndexes: succeededIndexes,
+    SucceededCount: succeededCount,
+  }));
+  return { Rules: shownRules ?? null };
 }

@@ -155,7 +155,7 @@ function validate(request: CertificateSigningRequest, previous?: CertificateSign
   const at = path('spec');
   const errors: FieldError[] = [];
   const problem = certificateRequestProblem(spec.request ?? '');
-  if (problem) errors.push(invalid(at.child('request'), spec.request ?? '', problem));
+  if (problem) errors.push(invalid(at.child('request'), spec.request || null, problem));
   errors.push(...validateUsages(spec.usages ?? [], previous?.spec.usages));
   if (spec.signerName === legacySigner && previous?.spec.signerName !== legacySigner) {
     const message = 'the legacy signerName is not allowed via this API version';

@@ -127,7 +127,7 @@ describe('a PersistentVolume', () => {
     assert.deepEqual(errorsOf(persistentVolumeBehaviour, { ...volume, spec: { ...volume.spec, ...bad.spec } }), [
       'spec.accessModes: Required value',
       'spec.capacity: Required value',
-      'spec.capacity: Unsupported value: {}: supported values: "storage"',
+      'spec.capacity: Unsupported value: null: supported values: "storage"',
       'spec.nfs: Forbidden: may not specify more than 1 volume type',
     ]);
   });

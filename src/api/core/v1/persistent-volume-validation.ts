@@ -138,10 +138,10 @@ function validateModes(at: FieldPath, modes: readonly string[]): FieldError[] {
   return errors;
 }
 
-function validateCapacity(at: FieldPath, capacity: Readonly<Record<string, string>> = {}): FieldError[] {
-  const names = Object.keys(capacity);
+function validateCapacity(at: FieldPath, capacity: Readonly<Record<string, string>> | undefined): FieldError[] {
+  const names = Object.keys(capacity ?? {});
   const errors = names.length === 0 ? [required(at)] : [];
-  if (!names.includes('storage') || names.length > 1) errors.push(notSupported(at, capacity, ['storage']));
+  if (!names.includes('storage') || names.length > 1) errors.push(notSupported(at, capacity ?? null, ['storage']));
   for (const [name, text] of entriesOf(capacity)) {
     const quantity = quantityOrZero(text);
     if (quantity.value() < 0n)
@@ -179,7 +179,7 @@ function validateSources(at: FieldPath, spec: PersistentVolumeSpec, scope: Volum
   const found = sourceNames.filter((name) => spec[name] != null);
   if (found.length === 0) errors.push(required(at, 'must specify a volume type'));
   for (const [index, name] of found.entries()) {
-    const here = at.child(name);
+    const here = at.child(shownSourceNames[name] ?? name);
     if (index > 0) errors.push(forbidden(here, 'may not specify more than 1 volume type'));
     else errors.push(...validateSource(here, spec, name));
   }
@@ -194,6 +194,9 @@ function validateSources(at: FieldPath, spec: PersistentVolumeSpec, scope: Volum
   }
   return errors;
 }
+
+// Sources that upstream's messages call otherwise.
+const shownSourceNames: Readonly<Record<string, string>> = { cephfs: 'cephFS', gcePersistentDisk: 'persistentDisk' };
 
 function validateSource(at: FieldPath, spec: PersistentVolumeSpec, name: (typeof sourceNames)[number]): FieldError[] {
   switch (name) {

@@ -21,7 +21,7 @@ import type {
   Sysctl,
   WindowsSecurityContextOptions,
 } from '../../gen/core-v1.ts';
-import { refused, shown, validateEnum } from '../../validation.ts';
+import { refused, shown, validateDnsSubdomain, validateEnum } from '../../validation.ts';
 import { validateDescendingPath } from './paths.ts';
 
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
@@ -58,7 +58,8 @@ function validatePolicies(at: FieldPath, context: PodSecurityContext, spec: PodS
     ...validateWindowsOptions(at.child('windowsOptions'), context.windowsOptions),
     ...validateAppArmor(at.child('appArmorProfile'), context.appArmorProfile),
     ...validateEnum(at.child('supplementalGroupsPolicy'), context.supplementalGroupsPolicy, ['Merge', 'Strict']),
-    ...validateEnum(at.child('seLinuxChangePolicy'), context.seLinuxChangePolicy, ['MountOption', 'Recursive']),
+    // As upstream without the gate SELinuxMount: volumes are never mounted with a label.
+    ...validateEnum(at.child('seLinuxChangePolicy'), context.seLinuxChangePolicy, ['Recursive']),
   ];
 }
 
@@ -178,7 +179,10 @@ const longestCredentialSpecKiB = 64;
 function validateWindowsOptions(at: FieldPath, options: WindowsSecurityContextOptions | undefined): FieldError[] {
   if (!options) return [];
   const errors: FieldError[] = [];
-  const { gmsaCredentialSpec, runAsUserName } = options;
+  const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options;
+  if (gmsaCredentialSpecName != null) {
+    errors.push(...validateDnsSubdomain(at.child('gmsaCredentialSpecName'), gmsaCredentialSpecName));
+  }
   if (gmsaCredentialSpec != null) {
     const specAt = at.child('gmsaCredentialSpec');
     if (gmsaCredentialSpec === '') {

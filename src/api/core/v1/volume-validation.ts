@@ -367,8 +367,7 @@ function validateCsi(at: FieldPath, { csi }: Volume): FieldError[] {
 
 /** A driver's name: a DNS subdomain in any case, at most 63 bytes. */
 export function validateCsiDriverName(at: FieldPath, name: string): FieldError[] {
-  const errors: FieldError[] = [];
-  if (!name) errors.push(required(at));
-  if (Buffer.byteLength(name) > 63) errors.push(tooLong(at, 63));
+  if (!name) return [required(at)];
+  const errors = Buffer.byteLength(name) > 63 ? [tooLong(at, 63)] : [];
   return [...errors, ...refused(at, name, dns1123Subdomain(name.toLowerCase()))];
 }

@@ -17,7 +17,7 @@ import type {
 } from '../../gen/flowcontrol-v1.ts';
 import { refused, validateRequired } from '../../validation.ts';
 
-const verbs = ['connect', 'create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
+const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
 const subjectFields = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const;
 type SubjectKind = keyof typeof subjectFields;
 const subjectKinds = Object.keys(subjectFields) as SubjectKind[];

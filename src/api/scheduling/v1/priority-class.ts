@@ -4,7 +4,7 @@ import { ageColumn, boolean, integer, nameColumn, text } from '../../columns.ts'
 import { fillAbsent } from '../../defaulting.ts';
 import { type PriorityClass, priorityClasses } from '../../gen/scheduling-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
-import { validateEnum, validateImmutable } from '../../validation.ts';
+import { validateImmutable, validateRequiredEnum } from '../../validation.ts';
 
 const highestUserPriority = 1_000_000_000;
 /** Kubernetes' own classes: the only ones whose names may begin with `system-`. */
@@ -54,7 +54,7 @@ function validate(priorityClass: PriorityClass): FieldError[] {
     errors.push(forbidden(path('value'), message));
   }
   const policies = ['PreemptLowerPriority', 'Never'];
-  return [...errors, ...validateEnum(path('preemptionPolicy'), priorityClass.preemptionPolicy, policies)];
+  return [...errors, ...validateRequiredEnum(path('preemptionPolicy'), priorityClass.preemptionPolicy, policies)];
 }
 
 function systemClassProblem(name: string, { value = 0, globalDefault = false }: PriorityClass): string | undefined {

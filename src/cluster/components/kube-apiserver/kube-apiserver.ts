@@ -24,7 +24,7 @@ import {
 import { localPortChecks } from '../../control-plane/component-checks.ts';
 import { nodeAddress } from '../../machine/machine.ts';
 import type { ComponentCommand, ComponentEnvironment } from '../flags/component-definition.ts';
-import { refuseApiServerPlace, refuseApiServerPolicy } from '../flags/flag-checks.ts';
+import { refuseApiServerPlace, refuseApiServerPolicy, refuseProblems } from '../flags/flag-checks.ts';
 import type { GivenFlags } from '../flags/given-flags.ts';
 import { followServingFiles, type ServingPair, servingCertificate } from '../secure-port/serving-certificate.ts';
 import { tlsParametersFrom } from '../secure-port/tls-flags.ts';
@@ -123,10 +123,11 @@ export async function configureApiServer(
   };
   const identity = await identityFrom(given, tokens, environment);
   const auditor = await auditorOf(given, environment);
+  const handledWith = await crossOriginFrom(given.list('cors-allowed-origins'));
   const configurations = await withImagePolicyServer(options.admissionConfigurations, environment.clock);
   let encrypted: StoreEncryption | undefined;
   return {
-    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls },
+    options: { ...options, ...identity.settings, auditor, admissionConfigurations: configurations, tls, handledWith },
     async storeOver(plain, boundTo) {
       const { path, reload } = encryption;
       if (path === undefined) return plain;
@@ -149,6 +150,14 @@ export async function configureApiServer(
       await encrypted?.close();
     },
   };
+}
+
+/** Loaded only where pages of other origins are let through. */
+async function crossOriginFrom(origins: readonly string[]): Promise<ComposedApiServerOptions['handledWith']> {
+  if (origins.length === 0) return undefined;
+  const { crossOriginProblems, withCrossOrigin } = await import('../../../apiserver/http/cross-origin.ts');
+  refuseProblems(crossOriginProblems(origins));
+  return (handle) => withCrossOrigin(handle, origins);
 }
 
 /** Loaded only by those who audit. */
