@@ -259,10 +259,14 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
     await remove('talks');
     await create('once', {
       restartPolicy: 'Never',
-      containers: [shell('for i in 1 2 3 4; do echo $i; sleep 0.2; done')],
+      containers: [
+        shell('echo 1; while [ ! -e /told ]; do sleep 0.1; done; for i in 2 3 4; do echo $i; sleep 0.1; done'),
+      ],
     });
     await phase('once', 'Running');
-    assert.equal(await log('once', { follow: true }), '1\n2\n3\n4\n', 'follows until the container ends');
+    const followed = log('once', { follow: true });
+    await exec('once', 'touch /told');
+    assert.equal(await followed, '1\n2\n3\n4\n', 'follows until the container ends');
     await remove('once');
   });
 
