@@ -5,13 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ClientHttp2Session } from 'node:http2';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
 import type { StartedServer } from '../processes/server.ts';
 import { Child } from './child.ts';
+import { freePort } from './free-port.ts';
 import { type Access, ask, openSession } from './https-client.ts';
 import { type PodState, PodWatch } from './pod-watch.ts';
 import type { Traffic } from './traffic.ts';
@@ -186,14 +186,6 @@ async function kubeletWords(
     `--cert-dir=${join(folder, 'pki')}`,
     `--config=${write('kubelet.yaml', JSON.stringify(configuration))}`,
   ];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await new Promise((done) => server.once('listening', done));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 /** With the token of its account, as Pods have it. */
