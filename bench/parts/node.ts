@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
-import type { StartedServer } from '../processes/server.ts';
+import type { StartedServer, StartServer } from '../processes/server.ts';
 import { Child } from './child.ts';
 import { freePort } from './free-port.ts';
 import { type Access, ask, openSession } from './https-client.ts';
@@ -30,19 +30,25 @@ export class BenchNode implements AsyncDisposable {
   readonly #watch: PodWatch;
   readonly #words: readonly string[];
   readonly #folder: string;
+  /** All but the kubelet, which ends before them. */
+  readonly #resources: AsyncDisposableStack;
   #kubelet: ChildProcess;
 
   static async start(maxPods: number): Promise<BenchNode> {
-    const containerd = await startContainerd();
+    // Goes again, runtime and cgroups too, when any of it does not start.
+    await using resources = new AsyncDisposableStack();
+    const containerd = resources.adopt(await startContainerd(), (one) => one.stop());
     const entries = [{ path: 'www' }, { path: 'www/index.html', content: 'fine\n' }];
     await containerd.importImage(busyboxImageArchive(image, { entries }));
-    const server = new Child('server');
-    const started = await server.ask<StartedServer>({ kind: 'start', controllers: ['*'], nodeName });
+    const server = resources.use(new Child('server'));
+    const request: StartServer = { kind: 'start', controllers: ['*'], nodeName, countsTraffic: true };
+    const started = await server.ask<StartedServer>(request);
     // Below the runtime's, whose end takes mounts away too.
     const folder = join(containerd.directory, 'bench');
     mkdirSync(folder);
     const words = await kubeletWords(folder, containerd, { access: started.node!, maxPods });
-    return new BenchNode({ containerd, server, folder, words, session: await openSession(started.admin) });
+    const session = resources.adopt(await openSession(started.admin), (one) => one.destroy());
+    return new BenchNode({ containerd, server, folder, words, session, resources: resources.move() });
   }
 
   private constructor(parts: {
@@ -51,12 +57,14 @@ export class BenchNode implements AsyncDisposable {
     readonly folder: string;
     readonly words: readonly string[];
     readonly session: ClientHttp2Session;
+    readonly resources: AsyncDisposableStack;
   }) {
     this.#session = parts.session;
     this.#server = parts.server;
     this.#containerd = parts.containerd;
     this.#folder = parts.folder;
     this.#words = parts.words;
+    this.#resources = parts.resources;
     this.#watch = new PodWatch(parts.session, podsPath);
     this.#kubelet = this.#launch();
   }
@@ -135,9 +143,7 @@ export class BenchNode implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.endKubelet();
-    this.#session.destroy();
-    await this.#server.kill();
-    await this.#containerd.stop();
+    await this.#resources.disposeAsync();
   }
 
   #launch(nodeOptions = ''): ChildProcess {
