@@ -3,7 +3,7 @@
  * Its Pods are small web servers, each asked by a readiness probe at the default period.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ClientHttp2Session } from 'node:http2';
 import { join, resolve } from 'node:path';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
@@ -126,7 +126,7 @@ export class BenchNode implements AsyncDisposable {
     const mounts = readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
       .filter((line) => line.includes(`${this.#folder}/`) || line.includes(`${directory}/state/io.containerd.grpc`));
-    const groups = namesIn(`/sys/fs/cgroup/memory${cgroupRoot}/kubepods/burstable`).filter((name) => /^pod/.test(name));
+    const groups = namesIn(podGroups(cgroupRoot)).filter((name) => /^pod/.test(name));
     const addresses = namesIn(join(directory, 'ipam/pods')).filter((name) => /^\d/.test(name));
     const kinds = {
       containers,
@@ -218,6 +218,15 @@ function podOf(name: string): string {
 
 function isReady(pod: PodState | undefined): boolean {
   return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+/** Where the kubelet makes a cgroup for each Pod: among those of memory, or in the one hierarchy there is with version 2. */
+function podGroups(cgroupRoot: string): string {
+  const folder = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']
+    .map((hierarchy) => `${hierarchy}${cgroupRoot}/kubepods/burstable`)
+    .find((path) => existsSync(path));
+  if (folder === undefined) throw new Error(`no hierarchy of cgroups has ${cgroupRoot}/kubepods/burstable`);
+  return folder;
 }
 
 function namesIn(directory: string): string[] {
