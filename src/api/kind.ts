@@ -19,6 +19,8 @@ export interface StrategyContext {
   };
   /** The version in which the client speaks; unset: the one that is stored. */
   readonly apiVersion?: string | undefined;
+  /** Gates that were named when the server started; the others are as they are by default. */
+  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   /** Adds a `Warning` header for the client. */
   warn(message: string): void;
 }

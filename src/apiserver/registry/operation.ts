@@ -35,6 +35,8 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  /** Those that were named when the server started. */
+  readonly featureGates: Readonly<Record<string, boolean>> | undefined;
   /** Shared by all kinds: see `strategy.ts`. */
   readonly validSpecs: WeakMap<object, unknown>;
   readonly watchLifetimes: WatchLifetimes;
@@ -131,6 +133,7 @@ export function strategyContext(operation: Operation): ValidationContext {
     now: operation.environment.nowText(),
     user: operation.user,
     apiVersion: operation.resource.apiVersion,
+    featureGates: operation.environment.featureGates,
     // An attempt that is made again says the same again.
     warn: (message) => void (operation.warnings.includes(message) || operation.warnings.push(message)),
   };

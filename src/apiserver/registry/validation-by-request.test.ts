@@ -1,11 +1,16 @@
-/** What is right depends on more than the object: on the labels of its namespace, and on the version its client speaks. */
+/** What is right depends on more than the object: on the labels of its namespace, the version its client speaks, and the server's gates. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { leases } from '../../api/gen/coordination-v1.ts';
 import { events as coreEvents, namespaces } from '../../api/gen/core-v1.ts';
 import { type Event, events } from '../../api/gen/events-v1.ts';
 import { type ResourceClaim, resourceClaims, resourceClaimTemplates } from '../../api/gen/resource-v1.ts';
+import type { KubeObject } from '../../apimachinery/meta.ts';
 import { StatusError } from '../../apimachinery/status.ts';
-import { type OpenServer, openServerWithDefault } from '../api-server.fixture.ts';
+import { systemClock } from '../../base/clock.ts';
+import { memoryStore } from '../../storage/memory/memory-store.ts';
+import { type OpenServer, openServer, openServerWithDefault } from '../api-server.fixture.ts';
+import type { ApiStore } from '../server.ts';
 
 let opened: OpenServer;
 before(async () => {
@@ -156,5 +161,33 @@ describe('events', () => {
     const metadata = { name: 'old', namespace: 'default' };
     const involvedObject = { kind: 'Pod', name: 'p', namespace: 'default' };
     await opened.client.create(coreEvents, { metadata, involvedObject, type: 'Odd', count: 3 });
+  });
+});
+
+describe('leases', () => {
+  const lease = (name: string) => ({
+    metadata: { name, namespace: 'default' },
+    spec: { holderIdentity: 'h', strategy: 'OldestEmulationVersion', preferredHolder: 'p' },
+  });
+  const elect = { featureGates: { CoordinatedLeaderElection: true } };
+
+  test('do not keep what only the coordinated election reads', async () => {
+    const made = await opened.client.create(leases, lease('plain'));
+    assert.deepEqual(made.spec, { holderIdentity: 'h' });
+    const updated = await opened.client.update(leases, { ...made, spec: lease('plain').spec });
+    assert.deepEqual(updated.spec, { holderIdentity: 'h' });
+  });
+
+  test('keep it while it is on, and what they have when it is off again', async () => {
+    const store: ApiStore = { kind: 'objects', store: memoryStore<KubeObject>({ clock: systemClock }) };
+    const electing = await openServerWithDefault({ store, resources: elect });
+    const made = await electing.client.create(leases, lease('elected'));
+    assert.deepEqual(made.spec, lease('elected').spec);
+    await electing.close();
+    const later = await openServer({ store });
+    const spec = { ...made.spec, preferredHolder: 'q' };
+    assert.deepEqual((await later.client.update(leases, { ...made, spec })).spec, spec);
+    await later.close();
+    await store.store.close();
   });
 });
