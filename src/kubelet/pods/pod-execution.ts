@@ -11,6 +11,7 @@ import { VolumePending } from '../csi/csi-attachments.ts';
 import { changesWhole } from '../resize/pod-resize.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { IdMapping, Image, SandboxConfig, SandboxStatus } from '../runtime/runtime.ts';
+import { allEnded } from './all-ended.ts';
 import { StartError, startContainer } from './container-starter.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll, stopContainer } from './container-stopper.ts';
@@ -109,14 +110,6 @@ export async function executePlan(
   const renewAtMs = earliest(others.renewAtMs, own.renewAtMs);
   const renewAfterMs = renewAtMs === undefined ? undefined : Math.max(1000, renewAtMs - services.clock.now());
   return { didSomething, retryAfterMs, renewAfterMs, made, sandbox: plan.createSandbox ? current : undefined };
-}
-
-/** As `Promise.all`, but when one fails the others have ended too: nothing goes on behind the worker's back. */
-async function allEnded<T extends readonly unknown[]>(
-  work: readonly [...T],
-): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-  await Promise.allSettled(work);
-  return Promise.all(work);
 }
 
 /** What is on the node already, by container; only worth the question while there is something else to wait for. */
