@@ -141,9 +141,15 @@ async function resetContainer(
 async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimePod): Promise<void> {
   const { cgroups } = services.host;
   const settings = resourceSettings(services);
-  await cgroups.ensureNode(() => services.nodeCgroups());
+  await services.ensureNodeCgroups();
   const before = podCgroupLimits(actuatedPod(services, pod, observed), settings);
-  await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  try {
+    await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  } catch (error) {
+    const message = `unable to ensure pod container exists: ${messageOf(error)}`;
+    services.event(pod, 'Warning', 'FailedCreatePodContainer', message);
+    throw error;
+  }
   const isNew = services.allocations.actuatedAsWhole(pod.metadata.uid ?? '') === undefined;
   if (isNew) services.allocations.actuatePod(pod);
 }
@@ -158,12 +164,12 @@ async function resize(
   if (plan.resize.length === 0 && !hasRestarted && !changesWhole(services, pod)) return 'nothing';
   try {
     await resizeContainers(services, plan.resize, context);
+    await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
   } catch (error) {
     signal.throwIfAborted();
     context.resizeFailed(messageOf(error));
     return 'failed';
   }
-  await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
   services.allocations.actuatePod(pod);
   return 'done';
 }
