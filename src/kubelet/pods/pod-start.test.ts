@@ -117,6 +117,17 @@ describe('the start of a Pod', () => {
     assert.equal((await failures()).length, 1);
   });
 
+  it('waits for a hook also when the container’s log cannot be linked', async ({ mock }) => {
+    const { run, client, clock, host } = await setUp();
+    mock.method(host.files, 'linkLog', () => Promise.reject(new Error('no space left')));
+    const lifecycle = { postStart: { sleep: { seconds: 60 } } };
+    await run(testPod('web', node, { containers: [{ ...container, lifecycle }] }));
+    await clock.advance(50_000);
+    assert.equal((await getPod(client, 'web'))?.status?.phase, 'Pending');
+    await clock.advance(30_000);
+    assert.equal((await getPod(client, 'web'))?.status?.phase, 'Running');
+  });
+
   it('starts no container before its files are there', async ({ mock }) => {
     const { run, client, clock, runtime, host } = await setUp();
     await client.create(configMaps, { metadata: { name: 'settings', namespace: 'default' }, data: { a: '1' } });
