@@ -35,7 +35,12 @@ async function obstruct(path: string): Promise<() => Promise<void>> {
 describe('cgroups of a machine', () => {
   it("stay the kubelet's when a limit cannot be set, which is set the next time", async () => {
     const clear = await obstruct('kubepods/cpu.shares');
-    await assert.rejects(cgroups.ensureNode(limits(1)), { code: 'EISDIR' });
+    const all = { ...limits(1)(), burstable: { cpuShares: 2 } };
+    await assert.rejects(
+      cgroups.ensureNode(() => all),
+      { code: 'EISDIR' },
+    );
+    assert.equal(await shares('kubepods/burstable/cpu.shares'), '2');
     await clear();
     assert.equal(await cgroups.ensureNode(limits(1)), true);
     assert.equal(await shares('kubepods/cpu.shares'), '1');

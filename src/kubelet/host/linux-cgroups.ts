@@ -147,12 +147,18 @@ export class LinuxCgroups implements PodCgroups {
       : [this.#mountPoint];
   }
 
+  /** A group that fails keeps no other from its limits. */
   async #applyNode(limits: () => NodeCgroupLimits): Promise<boolean> {
     if (!this.#isOurs) return false;
     const { pods, burstable, bestEffort } = limits();
-    await this.#apply(podsGroup, pods);
-    await this.#apply(burstableGroup, burstable);
-    await this.#apply(bestEffortGroup, bestEffort);
+    const errors: unknown[] = [];
+    for (const [name, own] of [
+      [podsGroup, pods],
+      [burstableGroup, burstable],
+      [bestEffortGroup, bestEffort],
+    ] as const)
+      await this.#apply(name, own).catch((error) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
     return this.#isOurs;
   }
 
@@ -208,7 +214,7 @@ export class LinuxCgroups implements PodCgroups {
   }
 }
 
-/** Another process's business, or a controller that this machine does not have: a limit that the kernel refuses now is neither. */
+/** The group is not the kubelet's, or lacks the controller. A limit that the kernel refuses for now fails otherwise. */
 function isForbidden(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
