@@ -92,6 +92,11 @@ test('what stands is proven by tests: a row that claims something names their fi
   assert.deepEqual(offences, []);
 });
 
+/** Titles as they stand in the source, made ones with their places left open. */
+function namesOfTests(text: string): readonly string[] {
+  return [...text.matchAll(/\b(?:it|test|describe|conformance)\(\s*(['"`])([\s\S]*?)\1/g)].map((match) => match[2]!);
+}
+
 test('each demand of the documents is shown by tests that are there, under the names that they have', () => {
   const rows = textOf('docs/documents.md')
     .split('\n')
@@ -106,7 +111,7 @@ test('each demand of the documents is shown by tests that are there, under the n
       if (!path.endsWith('.test.ts')) return [`${path} is no test`];
       const text = textOf(path);
       return [...part.matchAll(/"([^"]+)"/g)]
-        .filter(([, name]) => !text.includes(name!))
+        .filter(([, name]) => !namesOfTests(text).some((of) => of.includes(name!)))
         .map(([, name]) => `${path} has no test "${name}"`);
     });
   });

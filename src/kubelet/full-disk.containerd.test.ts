@@ -89,9 +89,9 @@ describe('a node whose disk is full', needs('containers'), () => {
     // The kubelet begins anew without a byte to write to, and knows what runs.
     stop.abort(new Error('crash'));
     await kubelet.done;
-    await startAnew();
     fill();
-    await eventually(async () => (await main('steady'))?.ready === true);
+    await startAnew();
+    await eventually(() => assert.ok(containerID.endsWith(kubelet.runningContainer('default', 'steady', 'main')!)));
     assert.ok(await isRunning(containerID));
 
     await containerd.kill();

@@ -243,10 +243,22 @@ describe('the kubelet on containerd', { ...needs('containers'), concurrency: 4 }
 
   it('reads logs whole, from their end, with times, of the container before, and as they come', async () => {
     await create('talks', {
-      containers: [forever('for i in 1 2 3; do echo line $i; done; sleep 0.2; echo error >&2; sleep 0.5; echo late')],
+      containers: [
+        forever(
+          'for i in 1 2 3; do echo line $i; done; until [ -e /more ]; do sleep 0.1; done; echo error >&2; until [ -e /last ]; do sleep 0.1; done; echo late',
+        ),
+      ],
     });
     await phase('talks', 'Running');
-    await eventually(async () => (await log('talks')).includes('late'));
+    // The two streams are copied each by itself: only what was seen of one comes before what the other says next.
+    for (const [said, file] of [
+      ['line 3', '/more'],
+      ['error', '/last'],
+      ['late', '/done'],
+    ] as const) {
+      await eventually(async () => (await log('talks')).includes(said));
+      await exec('talks', `touch ${file}`);
+    }
     assert.equal(await log('talks'), 'line 1\nline 2\nline 3\nerror\nlate\n');
     assert.equal(await log('talks', { tailLines: 2 }), 'error\nlate\n');
     assert.equal(await log('talks', { limitBytes: 9 }), 'line 1\nli');

@@ -64,10 +64,11 @@ describe('feature gates', () => {
   });
 
   it('that nobody knows, or that will go, are warned of', () => {
-    assert.deepEqual(checkedGates({ Nonsense: true }), {
-      gates: {},
-      warnings: ['unrecognized feature gate: Nonsense'],
-    });
+    for (const name of ['Nonsense', 'constructor', 'toString'])
+      assert.deepEqual(checkedGates({ [name]: true }), {
+        gates: {},
+        warnings: [`unrecognized feature gate: ${name}`],
+      });
     assert.deepEqual(checkedGates({ SidecarContainers: true }).warnings, [
       'setting GA feature gate SidecarContainers=true. It will be removed in a future release.',
     ]);

@@ -23,11 +23,14 @@ const documentedGates: Readonly<Record<string, FeatureGate>> = {
 
 const gates: Readonly<Record<string, FeatureGate>> = { ...gatesOfTheRelease, ...documentedGates };
 
+/** Names come from users, who may say `constructor`. */
+const gateOf = (name: string): FeatureGate | undefined => (Object.hasOwn(gates, name) ? gates[name] : undefined);
+
 const stagesByGate: Readonly<Record<string, FeatureGate['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
 /** Whether the feature is on. Of a gate that this release does not know, as `fallback` says. */
 export function isGateOn(asked: FeatureGates | undefined, name: string, fallback = false): boolean {
-  return asked?.[name] ?? gates[name]?.isOn ?? fallback;
+  return asked?.[name] ?? gateOf(name)?.isOn ?? fallback;
 }
 
 export interface CheckedGates {
@@ -47,8 +50,8 @@ export function checkedGates(asked: FeatureGates): CheckedGates {
   const problems: string[] = [];
   const warnings: string[] = [];
   for (const [name, isOn] of Object.entries(asked)) {
-    if (name in stagesByGate) continue;
-    const gate = gates[name];
+    if (Object.hasOwn(stagesByGate, name)) continue;
+    const gate = gateOf(name);
     if (!gate) warnings.push(`unrecognized feature gate: ${name}`);
     else if (gate.isLocked && gate.isOn !== isOn)
       problems.push(`cannot set feature gate ${name} to ${isOn}, feature is locked to ${gate.isOn}`);

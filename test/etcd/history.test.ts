@@ -87,8 +87,9 @@ describe('the past of objects in etcd', needs('etcd'), () => {
       ['2021-01-01T00:00:00Z', known('2021-01-01T00:00:00Z', after, '10')],
     ] as const)
       assert.deepEqual(await at(time), expected);
-    const now = (await at(new Date(systemClock.now()).toISOString())) as { readonly revision: string };
-    assert.ok(Number(now.revision) > Number(after));
+    // What lies ahead has not happened: all that there is now.
+    const ahead = (await at(new Date(systemClock.now() + 3_600_000).toISOString())) as { readonly revision: string };
+    assert.ok(Number(ahead.revision) > Number(after));
     await assert.rejects(at('2019-12-31T00:00:00Z'), {
       code: 410,
       message: '2019-12-31T00:00:00Z lies before what is remembered, which begins at 2020-01-01T12:00:00Z',

@@ -135,7 +135,7 @@ async function attemptCreate(
 async function takenError({ kind, storage }: Operation, { metadata }: KubeObject): Promise<Error> {
   const name = metadata.name!;
   const error = alreadyExists(kind.hub, name);
-  const holder = await storage.read(storage.key(metadata.namespace ?? '', name));
+  const holder = await storage.read(storage.key(metadata.namespace ?? '', name)).catch(() => undefined);
   if (!holder?.object().metadata.deletionTimestamp) return error;
   return new StatusError({ ...error.status, message: `object is being deleted: ${error.message}` });
 }

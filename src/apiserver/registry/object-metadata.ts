@@ -140,20 +140,21 @@ function validateOwners(owners: readonly OwnerReference[], at: FieldPath): Field
   let controller: OwnerReference | undefined;
   // As upstream: without saying which of them.
   owners.forEach((owner) => {
-    const [version = '', group = ''] = owner.apiVersion.split('/').reverse();
+    const parts = owner.apiVersion.split('/');
+    const [version = '', group = ''] = parts.length > 2 ? [] : parts.reverse();
     if (version === '') errors.push(invalid(at.child('apiVersion'), owner.apiVersion, 'version must not be empty'));
     if (!owner.kind) errors.push(invalid(at.child('kind'), owner.kind, 'must not be empty'));
     if (!owner.name) errors.push(invalid(at.child('name'), owner.name, 'must not be empty'));
     if (!owner.uid) errors.push(invalid(at.child('uid'), owner.uid, 'must not be empty'));
     if (group === '' && version === 'v1' && owner.kind === 'Event') {
-      errors.push(invalid(at, owner, 'is disallowed from being an owner'));
+      errors.push(invalid(at, owner, '/v1, Kind=Event is disallowed from being an owner'));
     }
     if (!owner.controller) return;
     if (controller) {
       const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${owner.kind}/${owner.name}`;
       errors.push(invalid(at, owners, detail));
     }
-    controller = owner;
+    controller ??= owner;
   });
   return errors;
 }

@@ -7,6 +7,7 @@ import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
 import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { invalid } from '../../apimachinery/status.ts';
 import type { StoredKind } from '../served-resource.ts';
 import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
@@ -172,8 +173,8 @@ function contentErrors(
   const { spec } = object as Specified;
   const beside = besideSpec(behaviour, object);
   const stays =
-    spec !== undefined && spec === (previous as Specified).spec && beside === besideSpec(behaviour, previous);
-  if (stays && context.validSpecs.has(spec) && context.validSpecs.get(spec) === beside) return [];
+    spec !== undefined && spec === (previous as Specified).spec && jsonEqual(beside, besideSpec(behaviour, previous));
+  if (stays && context.validSpecs.has(spec) && jsonEqual(context.validSpecs.get(spec), beside)) return [];
   return behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [];
 }
 

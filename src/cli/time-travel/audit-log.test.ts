@@ -61,6 +61,8 @@ test('an answer with the change’s version tells it exactly', async (t) => {
   const requests = await requestsOf(t, [
     line('ann', 'patch'),
     line('bob', 'patch', { responseObject: { metadata: { name: 'web', resourceVersion: '7' } } }),
+    // What was there when all were deleted, with the version that the list had.
+    line('remover', 'deletecollection', { responseObject: { metadata: { resourceVersion: '7' } } }),
   ]);
   assert.deepEqual(usersOf(change('MODIFIED', during), requests), ['bob']);
 });

@@ -67,9 +67,9 @@ export async function auditedRequests(files: readonly string[], target: Target):
 
 /** Without order, and none twice. */
 export function usersOf(change: PastObject, requests: readonly AuditedRequest[]): readonly string[] {
-  // What a deletion answers is the object as it was, with the version of an earlier change.
+  // What deletions answer is what there was, with the version of an earlier change.
   const exact = requests.filter(
-    ({ resourceVersion, verb }) => resourceVersion === change.revision && verb !== 'delete',
+    ({ resourceVersion, verb }) => resourceVersion === change.revision && !verb.startsWith('delete'),
   );
   const fitting = exact.length > 0 ? exact : requests.filter((request) => isAtTime(change, request));
   return [...new Set(fitting.map(({ user }) => user))];

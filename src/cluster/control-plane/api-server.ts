@@ -237,9 +237,9 @@ async function repairAddresses(parts: Parameters<typeof componentContext>[0]): P
 async function listen(server: ApiServer, options: ComposedApiServerOptions): Promise<ListeningServer> {
   const { clock, log, trust } = options;
   await server.ready();
-  const handle = withStrictTransport(server, options.strictTransportSecurity ?? []);
+  const handle: HttpServerOptions['handle'] = (request) => server.handle(request);
   return startHttpServer({
-    handle: options.handledWith?.(handle) ?? handle,
+    handle: withStrictTransport(options.handledWith?.(handle) ?? handle, options.strictTransportSecurity ?? []),
     tls: options.tls,
     listen: options.listen,
     certificate: trust.serving.certificatePem,
@@ -252,11 +252,14 @@ async function listen(server: ApiServer, options: ComposedApiServerOptions): Pro
   });
 }
 
-function withStrictTransport(server: ApiServer, directives: readonly string[]): HttpServerOptions['handle'] {
-  if (directives.length === 0) return (request) => server.handle(request);
+function withStrictTransport(
+  handle: HttpServerOptions['handle'],
+  directives: readonly string[],
+): HttpServerOptions['handle'] {
+  if (directives.length === 0) return handle;
   const header = { 'strict-transport-security': directives.join('; ') };
   return async (request) => {
-    const response = await server.handle(request);
+    const response = await handle(request);
     return { ...response, headers: { ...header, ...response.headers } };
   };
 }

@@ -39,6 +39,24 @@ export const names: readonly Mistake[] = [
     message: /: metadata\.name: Invalid value: "x+": must be no more than 253 characters$/,
   },
   {
+    name: 'owners that none can be',
+    ...post(
+      JSON.stringify({
+        metadata: {
+          name: 'owned',
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'Event', name: 'a', uid: '1', controller: true },
+            { apiVersion: 'a/b/c', kind: 'B', name: 'b', uid: '2', controller: true },
+            { apiVersion: 'v1', kind: 'C', name: 'c', uid: '3', controller: true },
+          ],
+        },
+      }),
+    ),
+    ...invalid,
+    message:
+      /: \/v1, Kind=Event is disallowed from being an owner, .*: version must not be empty, .* in references for Event\/a and B\/b, .* in references for Event\/a and C\/c\]$/,
+  },
+  {
     name: 'everything wrong at once',
     ...post(
       '{"metadata":{"name":"Bad","labels":{"-":"1","a":"b c"},"annotations":{"/":""},"ownerReferences":[{}],"finalizers":["x"]},"data":{"a b":"1","..":"2"}}',

@@ -81,7 +81,6 @@ describe('a VolumeAttachment', () => {
     const errors = errorsOf(volumeAttachmentBehaviour, {}).map((error) => error.split(': a lowercase')[0]);
     assert.deepEqual(errors, [
       'spec.attacher: Required value',
-      'spec.attacher: Invalid value: ""',
       'spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName',
       'spec.nodeName: Invalid value: ""',
     ]);

@@ -400,12 +400,12 @@ describe('NodeRestriction: a node', () => {
     [
       'no certificate for a pod that nobody knows',
       { podName: 'gone' },
-      'Internal error occurred: while retrieving pod "a/gone" named in the PodCertificateRequest: pods "gone" not found',
+      'while retrieving pod "a/gone" named in the PodCertificateRequest: pods "gone" not found',
     ],
     [
       'no certificate for an older pod',
       { podUID: 'old' },
-      `Internal error occurred: ${request} contains pod UID ("old") which differs from running pod "pod-uid"`,
+      `${request} contains pod UID ("old") which differs from running pod "pod-uid"`,
     ],
     [
       'no certificate for an account that the pod does not run as',
@@ -415,7 +415,7 @@ describe('NodeRestriction: a node', () => {
     [
       'no certificate for an older account',
       { serviceAccountUID: 'old' },
-      `Internal error occurred: ${request} names service account UID "old", which differs from the running service account ("account-uid")`,
+      `${request} names service account UID "old", which differs from the running service account ("account-uid")`,
     ],
   ] as const) {
     it(name, async () => {

@@ -8,7 +8,7 @@ import { nodes, pods, serviceAccounts } from '../../../api/gen/core-v1.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
 import type { ResourceType } from '../../../apimachinery/resource.ts';
-import { internalError, isNotFound, messageOf } from '../../../apimachinery/status.ts';
+import { isNotFound, messageOf, type StatusError, statusError } from '../../../apimachinery/status.ts';
 import type { ObjectReference } from '../../../client/client.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { PluginContext } from '../plugin-context.ts';
@@ -34,12 +34,12 @@ export async function admitPodCertificateRequest(
   const request = `PodCertificateRequest for pod ${podName}`;
   // What another reader saw earlier may have been replaced since: such a request may be tried again.
   if (node.metadata.uid !== spec.nodeUID)
-    throw internalError(
+    throw bareError(
       `${request} names node UID ${quote(spec.nodeUID)}, inconsistent with the running node (${quote(node.metadata.uid ?? '')})`,
     );
   const pod = await read(pods, `pod ${podName}`, { namespace, name: spec.podName });
   if (pod.metadata.uid !== spec.podUID)
-    throw internalError(
+    throw bareError(
       `${request} contains pod UID (${quote(spec.podUID)}) which differs from running pod ${quote(pod.metadata.uid ?? '')}`,
     );
   if (pod.spec.nodeName !== nodeName)
@@ -57,7 +57,7 @@ export async function admitPodCertificateRequest(
   const accountName = quote(`${namespace}/${own}`);
   const account = await read(serviceAccounts, `service account ${accountName}`, { namespace, name: own });
   if (account.metadata.uid !== spec.serviceAccountUID)
-    throw internalError(
+    throw bareError(
       `${request} names service account UID ${quote(spec.serviceAccountUID)}, which differs from the running service account (${quote(account.metadata.uid ?? '')})`,
     );
 }
@@ -80,6 +80,11 @@ async function readNamed<T extends KubeObject>(
     return await context.client.get(type, key);
   } catch (error) {
     const problem = `while retrieving ${what} named in the PodCertificateRequest: ${messageOf(error)}`;
-    throw isNotFound(error) ? internalError(problem) : refusal(attributes, problem);
+    throw isNotFound(error) ? bareError(problem) : refusal(attributes, problem);
   }
+}
+
+/** As upstream's plain errors reach the client: without a reason. */
+function bareError(message: string): StatusError {
+  return statusError({ code: 500, reason: '', message });
 }

@@ -15,6 +15,7 @@ import { type CriServerOptions, startCriServer } from '../../../testing/cri-serv
 import { CommandError } from '../../command-error.ts';
 import { thisMachine } from '../../machine/machine.ts';
 import { GivenFlags } from '../flags/given-flags.ts';
+import { kubeletConfiguration } from './configuration.ts';
 import { kubelet, refuseSwap } from './kubelet.ts';
 
 /** An API server that notes what it is asked and has nothing. */
@@ -64,9 +65,12 @@ const refusalOf = (endpoint: string) => (error: unknown) =>
 
 it('does not start on a machine with swap, unless it is told to', () => {
   const heading = 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n';
-  refuseSwap(heading);
+  const inUse = `${heading}/swapfile                               file\t\t2097148\t\t0\t\t-2\n`;
+  const settings = (words: readonly string[]) => kubeletConfiguration(new GivenFlags(parseFlags(kubeletFlags, words)));
+  refuseSwap(settings([]), heading);
+  refuseSwap(settings(['--fail-swap-on=false']), inUse);
   assert.throws(
-    () => refuseSwap(`${heading}/swapfile                               file\t\t2097148\t\t0\t\t-2\n`),
+    () => refuseSwap(settings([]), inUse),
     /^CommandError: running with swap on is not supported, please disable swap or set --fail-swap-on flag to false/,
   );
 });
