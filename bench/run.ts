@@ -1,6 +1,6 @@
 /**
- * Runs the programs of this folder one after the other, all or those named, and prints a table with the target beside each.
- * `--json FILE` keeps the lines too; `--markdown` prints the table as `README.md` has it.
+ * Runs the programs of this folder one after the other, all or those named, and prints a table with the target beside each. What takes long
+ * is left out: `kubelet-idle`, `node-full`, `simulation`. `--json FILE` keeps the lines too; `--markdown` prints the table as `README.md` has it.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
@@ -17,8 +17,6 @@ export const programs = [
   'list-pods',
   'watch-fanout',
   'pod-start',
-  'kubelet-idle',
-  'node-full',
   'start-with-objects',
   'store',
   'heartbeats',

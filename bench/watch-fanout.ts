@@ -27,6 +27,14 @@ const { values } = parseArgs({
 });
 const watchers = Number(values.watchers);
 const connections = Number(values.connections ?? watchers);
+/** Processes that share the watchers and the connections evenly. */
+const watcherProcesses = 2;
+if (![watchers, connections].every(isShared) || connections > watchers) {
+  process.stderr.write(
+    `--watchers and --connections are shared by ${watcherProcesses} processes: both must be multiples of ${watcherProcesses}, with a watcher at least on each connection\n`,
+  );
+  process.exit(2);
+}
 const updaters = Number(values.updaters);
 const seconds = Number(values.seconds);
 /** What an event has besides the ConfigMap's text. */
@@ -37,7 +45,7 @@ await using server = new Child('server', { flags });
 const directory = join(temporaryFolder(), 'store');
 const { admin } = await server.ask<StartedServer>({ kind: 'start', directory, controllers: [] });
 await using clients = new AsyncDisposableStack();
-const watching = [clients.use(new Child('watchers')), clients.use(new Child('watchers'))];
+const watching = Array.from({ length: watcherProcesses }, () => clients.use(new Child('watchers')));
 const writing = clients.use(new Child('updaters'));
 const textBytes = Math.max(1, Number(values.bytes) - frameBytes);
 await writing.ask({ kind: 'prepare', access: admin, clients: updaters, objectsPerClient: 4, textBytes });
@@ -101,6 +109,10 @@ print({
 
 // A profile is written by a process that ends by itself.
 if (values.profile !== undefined) await server.kill('SIGTERM');
+
+function isShared(count: number): boolean {
+  return count > 0 && count % watcherProcesses === 0;
+}
 
 /** What has arrived once that is all that is wanted, or time is up. */
 async function delivered(wanted: number, withinSeconds: number): Promise<Delivered> {

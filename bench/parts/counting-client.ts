@@ -9,9 +9,11 @@ export interface Counted {
   /** Lines, of each watch. */
   readonly events: number[];
   bytes: number;
+  /** Why the first of the watches that ended did so; none is meant to. */
+  failure?: Error;
 }
 
-const frames = { data: 0, headers: 1, settings: 4, ping: 6, goaway: 7, windowUpdate: 8 } as const;
+const frames = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8 } as const;
 const flags = { ack: 1, endStream: 1, endHeaders: 4 } as const;
 const headLength = 9;
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
@@ -20,8 +22,13 @@ const firstWindow = 65_535;
 const renewedWindow = 2 ** 29;
 const maxFrameBytes = 2 ** 20;
 const newline = 10;
+/** `:status: 200` by the static table of HPACK, which comes first. */
+const status200 = 0x88;
 
-/** Opens one connection with a watch of `path` for each of `watches`, by their place in `counted`; resolves when all have begun. */
+/**
+ * Opens one connection with a watch of `path` for each of `watches`, by their place in `counted`; resolves when all have begun, each with status
+ * 200. Whatever ends one afterwards is `counted.failure`.
+ */
 export async function countOn(
   access: Access,
   { path, watches, counted }: { readonly path: string; readonly watches: readonly number[]; readonly counted: Counted },
@@ -30,8 +37,13 @@ export async function countOn(
   const { ca, certificate: cert, key } = access;
   const socket = connect({ host: hostname, port: Number(port), ca, cert, key, ALPNProtocols: ['h2'] });
   const begun = Promise.withResolvers<void>();
-  socket.once('error', begun.reject);
-  const counter = new FrameCounter(socket, { watches, counted, onBegun: begun.resolve, onFailed: begun.reject });
+  const onFailed = (error: Error) => {
+    counted.failure ??= error;
+    begun.reject(error);
+  };
+  socket.on('error', onFailed);
+  socket.once('close', () => onFailed(new Error('the connection of a watch was closed')));
+  const counter = new FrameCounter(socket, { watches, counted, onBegun: begun.resolve, onFailed });
   socket.on('data', (chunk: Buffer) => counter.take(chunk));
   const settings = Buffer.alloc(18);
   for (const [i, [id, value]] of [
@@ -99,6 +111,7 @@ class FrameCounter {
       if (type === frames.data && !Number.isNaN(length)) {
         this.#stream = chunk.readUInt32BE(at + 5);
         this.#dataLeft = length;
+        this.#checkEnd(chunk[at + 4]!);
         at += headLength;
       } else if (at + headLength + length <= chunk.length) {
         this.#control(chunk.subarray(at, at + headLength + length));
@@ -129,14 +142,28 @@ class FrameCounter {
   }
 
   #control(bytes: Buffer): void {
-    const { watches, onBegun, onFailed } = this.#options;
+    const { onFailed } = this.#options;
     const type = bytes[3];
     const isAck = (bytes[4]! & flags.ack) !== 0;
-    if (type === frames.headers && ++this.#begun === watches.length) onBegun();
+    if (type === frames.headers) this.#begin(bytes);
+    if (type === frames.rstStream)
+      onFailed(new Error(`the server reset a watch with code ${bytes.readUInt32BE(headLength)}`));
     if (type === frames.settings && !isAck) this.#socket.write(frame(frames.settings, flags.ack, 0, Buffer.alloc(0)));
     if (type === frames.ping && !isAck)
       this.#socket.write(frame(frames.ping, flags.ack, 0, bytes.subarray(headLength)));
     if (type === frames.goaway) onFailed(new Error('the server ended the connection'));
+  }
+
+  #begin(bytes: Buffer): void {
+    const { watches, onBegun, onFailed } = this.#options;
+    this.#checkEnd(bytes[4]!);
+    if (bytes[headLength] !== status200)
+      onFailed(new Error('the server answered a watch with another status than 200'));
+    else if (++this.#begun === watches.length) onBegun();
+  }
+
+  #checkEnd(flag: number): void {
+    if ((flag & flags.endStream) !== 0) this.#options.onFailed(new Error('the server ended a watch'));
   }
 }
 

@@ -3,15 +3,15 @@
  * Its Pods are small web servers, each asked by a readiness probe at the default period.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ClientHttp2Session } from 'node:http2';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { certificateUser, formatKubeconfig, kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { startContainerd, type TestContainerd } from '../../src/testing/containerd.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
-import type { StartedServer } from '../processes/server.ts';
+import type { StartedServer, StartServer } from '../processes/server.ts';
 import { Child } from './child.ts';
+import { freePort } from './free-port.ts';
 import { type Access, ask, openSession } from './https-client.ts';
 import { type PodState, PodWatch } from './pod-watch.ts';
 import type { Traffic } from './traffic.ts';
@@ -30,19 +30,25 @@ export class BenchNode implements AsyncDisposable {
   readonly #watch: PodWatch;
   readonly #words: readonly string[];
   readonly #folder: string;
+  /** All but the kubelet, which ends before them. */
+  readonly #resources: AsyncDisposableStack;
   #kubelet: ChildProcess;
 
   static async start(maxPods: number): Promise<BenchNode> {
-    const containerd = await startContainerd();
+    // Goes again, runtime and cgroups too, when any of it does not start.
+    await using resources = new AsyncDisposableStack();
+    const containerd = resources.adopt(await startContainerd(), (one) => one.stop());
     const entries = [{ path: 'www' }, { path: 'www/index.html', content: 'fine\n' }];
     await containerd.importImage(busyboxImageArchive(image, { entries }));
-    const server = new Child('server');
-    const started = await server.ask<StartedServer>({ kind: 'start', controllers: ['*'], nodeName });
+    const server = resources.use(new Child('server'));
+    const request: StartServer = { kind: 'start', controllers: ['*'], nodeName, countsTraffic: true };
+    const started = await server.ask<StartedServer>(request);
     // Below the runtime's, whose end takes mounts away too.
     const folder = join(containerd.directory, 'bench');
     mkdirSync(folder);
     const words = await kubeletWords(folder, containerd, { access: started.node!, maxPods });
-    return new BenchNode({ containerd, server, folder, words, session: await openSession(started.admin) });
+    const session = resources.adopt(await openSession(started.admin), (one) => one.destroy());
+    return new BenchNode({ containerd, server, folder, words, session, resources: resources.move() });
   }
 
   private constructor(parts: {
@@ -51,12 +57,14 @@ export class BenchNode implements AsyncDisposable {
     readonly folder: string;
     readonly words: readonly string[];
     readonly session: ClientHttp2Session;
+    readonly resources: AsyncDisposableStack;
   }) {
     this.#session = parts.session;
     this.#server = parts.server;
     this.#containerd = parts.containerd;
     this.#folder = parts.folder;
     this.#words = parts.words;
+    this.#resources = parts.resources;
     this.#watch = new PodWatch(parts.session, podsPath);
     this.#kubelet = this.#launch();
   }
@@ -118,7 +126,7 @@ export class BenchNode implements AsyncDisposable {
     const mounts = readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
       .filter((line) => line.includes(`${this.#folder}/`) || line.includes(`${directory}/state/io.containerd.grpc`));
-    const groups = namesIn(`/sys/fs/cgroup/memory${cgroupRoot}/kubepods/burstable`).filter((name) => /^pod/.test(name));
+    const groups = namesIn(podGroups(cgroupRoot)).filter((name) => /^pod/.test(name));
     const addresses = namesIn(join(directory, 'ipam/pods')).filter((name) => /^\d/.test(name));
     const kinds = {
       containers,
@@ -135,9 +143,7 @@ export class BenchNode implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.endKubelet();
-    this.#session.destroy();
-    await this.#server.kill();
-    await this.#containerd.stop();
+    await this.#resources.disposeAsync();
   }
 
   #launch(nodeOptions = ''): ChildProcess {
@@ -188,14 +194,6 @@ async function kubeletWords(
   ];
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await new Promise((done) => server.once('listening', done));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
 /** With the token of its account, as Pods have it. */
 function podOf(name: string): string {
   return JSON.stringify({
@@ -220,6 +218,15 @@ function podOf(name: string): string {
 
 function isReady(pod: PodState | undefined): boolean {
   return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+/** Where the kubelet makes a cgroup for each Pod: among those of memory, or in the one hierarchy there is with version 2. */
+function podGroups(cgroupRoot: string): string {
+  const folder = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']
+    .map((hierarchy) => `${hierarchy}${cgroupRoot}/kubepods/burstable`)
+    .find((path) => existsSync(path));
+  if (folder === undefined) throw new Error(`no hierarchy of cgroups has ${cgroupRoot}/kubepods/burstable`);
+  return folder;
 }
 
 function namesIn(directory: string): string[] {

@@ -1,5 +1,5 @@
 /** Where the time of a process went, by a profile of V8 (`--cpu-prof`): each part's own time, leaving out how the process began. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 interface CpuProfile {
@@ -12,10 +12,9 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Milliseconds a minute by folder of ours, package, module of Node.js or what V8 does itself; the largest first. */
+/** Of the newest profile in `folder`: milliseconds a minute by folder of ours, package, module of Node.js or what V8 does itself; the largest first. */
 export function shares(folder: string, leaveOutMs: number): Readonly<Record<string, number>> {
-  const [name = ''] = readdirSync(folder).filter((file) => file.endsWith('.cpuprofile'));
-  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile;
+  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(newestProfile(folder), 'utf8')) as CpuProfile;
   const parts = new Map(nodes.map(({ id, callFrame }) => [id, partOf(callFrame)]));
   const sums = new Map<string, number>();
   let atMs = 0;
@@ -28,6 +27,17 @@ export function shares(folder: string, leaveOutMs: number): Readonly<Record<stri
   const minutes = (atMs - leaveOutMs) / 60_000;
   const sorted = [...sums].sort(([, a], [, b]) => b - a).slice(0, 25);
   return Object.fromEntries(sorted.map(([part, ms]) => [part, Math.round(ms / minutes)]));
+}
+
+/** The folder may have profiles of earlier runs. */
+function newestProfile(folder: string): string {
+  const [newest] = readdirSync(folder)
+    .filter((name) => name.endsWith('.cpuprofile'))
+    .map((name) => join(folder, name))
+    .map((path) => ({ path, writtenMs: statSync(path).mtimeMs }))
+    .sort((a, b) => b.writtenMs - a.writtenMs);
+  if (!newest) throw new Error(`there is no profile in ${folder}`);
+  return newest.path;
 }
 
 function partOf({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): string {

@@ -3,7 +3,7 @@
  * by the names in their certificates.
  */
 import { subscribe } from 'node:diagnostics_channel';
-import type { ServerHttp2Stream } from 'node:http2';
+import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 
 export interface Traffic {
@@ -19,9 +19,11 @@ interface Stream {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** Counts from its making on, of the whole process. */
 export class TrafficCount {
   readonly #requests = new Map<string, Map<string, number>>();
   readonly #sockets = new Map<string, Set<TLSSocket>>();
+  readonly #users = new WeakMap<Http2Session, string>();
 
   constructor() {
     subscribe('http2.server.stream.start', (message) => this.#add(message as Stream));
@@ -38,17 +40,25 @@ export class TrafficCount {
   }
 
   #add({ stream, headers }: Stream): void {
-    const socket = stream.session?.socket as TLSSocket | undefined;
-    const user = String(socket?.getPeerCertificate().subject?.CN ?? '');
+    const user = stream.session ? this.#userOf(stream.session) : '';
     const requests = this.#requests.get(user) ?? new Map<string, number>();
     this.#requests.set(user, requests);
     const what = requestName(headers[':method'] ?? '', headers[':path'] ?? '');
     requests.set(what, (requests.get(what) ?? 0) + 1);
+  }
+
+  /** A certificate is read once for each connection: that costs more than a small request. */
+  #userOf(session: Http2Session): string {
+    const known = this.#users.get(session);
+    if (known !== undefined) return known;
+    const socket = session.socket as TLSSocket;
+    const user = String(socket.getPeerCertificate().subject?.CN ?? '');
+    this.#users.set(session, user);
     const sockets = this.#sockets.get(user) ?? new Set<TLSSocket>();
     this.#sockets.set(user, sockets);
-    if (!socket || sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    return user;
   }
 }
 

@@ -30,6 +30,8 @@ export interface StartServer {
   readonly controllers?: readonly string[] | undefined;
   /** Whose certificate comes along besides the administrator's. */
   readonly nodeName?: string | undefined;
+  /** For `AskTraffic`; it costs every request something, so that only who asks for it has it. */
+  readonly countsTraffic?: boolean;
 }
 
 export interface StartedServer {
@@ -73,13 +75,14 @@ const log = process.env.BENCH_LOG
   ? { ...silentLog, warn: console.error, error: console.error, child: () => log }
   : silentLog;
 const delays = monitorEventLoopDelay({ resolution: 1 });
-const traffic = new TrafficCount();
+let traffic: TrafficCount | undefined;
 let controlPlane: ControlPlane | undefined;
 let direct: DirectClient | undefined;
 let closeStore = async () => {};
 
 answer({
-  async start({ directory, controllers, nodeName }: StartServer): Promise<StartedServer> {
+  async start({ directory, controllers, nodeName, countsTraffic }: StartServer): Promise<StartedServer> {
+    if (countsTraffic) traffic = new TrafficCount();
     const store = await openStore(directory);
     closeStore = () => store.store.close();
     controlPlane = await startControlPlane({
@@ -113,7 +116,10 @@ answer({
     delays.reset();
     return { longestMs };
   },
-  traffic: ({ user }: AskTraffic): Traffic => traffic.of(user),
+  traffic({ user }: AskTraffic): Traffic {
+    if (!traffic) throw new Error('this server was not started to count traffic');
+    return traffic.of(user);
+  },
   /** Of the main thread since it began, in microseconds. */
   cpu: threadMicroseconds,
   send: ({ requests, ...options }: SendDirectly): Promise<Sent> => direct!.send(requests, options),

@@ -27,5 +27,9 @@ answer({
     );
     await Promise.all(opened);
   },
-  delivered: (): Delivered => ({ events: counted.events.reduce((sum, count) => sum + count, 0), bytes: counted.bytes }),
+  /** Fails when a watch has ended, for then what arrives says nothing of the server. */
+  delivered(): Delivered {
+    if (counted.failure) throw counted.failure;
+    return { events: counted.events.reduce((sum, count) => sum + count, 0), bytes: counted.bytes };
+  },
 });

@@ -3,7 +3,7 @@
  * how `kubectl get` prints it. One file per kind (`core/v1/pod.ts`) exports one `KindBehaviour`; `behaviours.ts` collects them.
  * A kind without a file of its own gets the generic behaviour (metadata rules, `generation`, status kept apart).
  */
-import type { FieldError } from '../apimachinery/field-error.ts';
+import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
 import type { Draft, KubeObject } from '../apimachinery/meta.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
 
@@ -17,6 +17,10 @@ export interface StrategyContext {
     readonly groups: readonly string[];
     readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
   };
+  /** The version in which the client speaks; unset: the one that is stored. */
+  readonly apiVersion?: string | undefined;
+  /** Gates that were named when the server started; the others are as they are by default. */
+  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
   /** Adds a `Warning` header for the client. */
   warn(message: string): void;
 }
@@ -45,9 +49,21 @@ export interface SubresourceStrategy<T> {
   /** After the generic part: on `status` everything but metadata and status is kept from `previous`. */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
   validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
+  namespaceDemand?(object: T, previous: T): NamespaceDemand | undefined;
 }
 
-export type ValidationContext = Pick<StrategyContext, 'warn'>;
+export type ValidationContext = Pick<StrategyContext, 'warn' | 'apiVersion'>;
+
+/** What an object may only have in a namespace with this label. */
+export interface NamespaceDemand {
+  readonly at: FieldPath;
+  readonly label: string;
+  readonly value: string;
+  /** What is asked for, in the words of errors. */
+  readonly purpose: string;
+  /** The same, where it is that that could not be found out. */
+  readonly shortPurpose: string;
+}
 
 export interface KindBehaviour<T extends KubeObject = KubeObject> {
   readonly resource: ResourceType<T>;
@@ -63,8 +79,10 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * a second time on what it left behind.
    */
   prepareForUpdate?(object: Draft<T>, previous: T, context: StrategyContext): void;
+  /** Asked at creation; of updates only subresources have a word. */
+  namespaceDemand?(object: T): NamespaceDemand | undefined;
   /** All errors at once of an object to be created; metadata is validated by the generic part with `validateName`. */
-  validate?(object: T): readonly FieldError[];
+  validate?(object: T, context?: ValidationContext): readonly FieldError[];
   /**
    * All errors at once of an update, those that creation would find included: it is called in the stead of `validate`. A kind
    * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.

@@ -74,6 +74,7 @@ export class Codec {
     const typeId = this.#typeFor(gvk, request.expected);
     const result = this.#decodeText(text, typeId, fast, failWith(gvk, request.expected.kind));
     const strictErrors = [...(yaml?.strictErrors ?? []), ...result.strictErrors];
+    keepOwnersReset(result.value, fast?.value);
     return this.#conclude(result.value, gvk, strictErrors, request);
   }
 
@@ -86,8 +87,10 @@ export class Codec {
     const gvk = withDefaults(statedKind(value as Record<string, unknown>, '', request.expected.kind), request.expected);
     const typeId = this.#typeFor(gvk, request.expected);
     const copy = this.#tryCopy(value, typeId);
+    if (copy) keepOwnersReset(copy.value, value);
     if (copy && copy.visitedKeys === keys) return this.#conclude(copy.value, gvk, [], request);
     const result = this.#decodeText(jsonText(value), typeId, undefined, failWith(gvk, request.expected.kind));
+    keepOwnersReset(result.value, value);
     return this.#conclude(result.value, gvk, result.strictErrors, request);
   }
 
@@ -319,6 +322,13 @@ function exactOf(text: string, original: string, kind: string): unknown {
     throw error;
   }
   return JSON.parse(text);
+}
+
+/** The one empty list that is not as none: by it a client asks to forget who owns the fields of the object. */
+function keepOwnersReset(decoded: Readonly<Record<string, unknown>>, given: unknown): void {
+  const owners = (given as { metadata?: { managedFields?: unknown } } | undefined)?.metadata?.managedFields;
+  if (!Array.isArray(owners) || owners.length > 0) return;
+  (decoded.metadata as { managedFields?: readonly unknown[] }).managedFields = [];
 }
 
 /** The `apiVersion` and `kind` of a body as it gives them; what is missing is empty. */

@@ -217,6 +217,7 @@ class Server implements ApiServer {
       hooks: options.hooks?.(loopback) ?? new Map(),
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
+      featureGates: options.resources?.featureGates,
     });
     this.#flowControl = inFlightControl(options.inFlight);
     const checks = checksOf(apiStore);

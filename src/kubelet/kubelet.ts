@@ -10,7 +10,6 @@ import { type Node, nodes, type Pod, pods, services as serviceType } from '../ap
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
-import { nodeCgroupLimits } from './cgroups/node-cgroups.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
@@ -485,7 +484,7 @@ class RunningKubelet implements Kubelet {
       devices: this.#devices,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
-      nodeCgroups: () => nodeCgroupLimits({ facts: this.#facts, configuration, pods: this.workers.holding() }),
+      ensureNodeCgroups: () => this.#care.followPods(),
       services: () => known?.list() ?? [],
       servicesReady: () => known?.synced ?? true,
       hostIps: () => (configuration.nodeIps.length > 0 ? configuration.nodeIps : host.addresses()),

@@ -38,3 +38,48 @@ it('sets the groups above Pods at the start, when a Pod begins or has ended, and
   await clock.advance(2000);
   assert.equal(shares.at(-1), 2);
 });
+
+it('tells when the groups above Pods cannot be set, and tries again until they are not its own', async () => {
+  const clock = new FakeClock();
+  const { client, context, random } = kubeletHarness(clock);
+  const simulated = simulatedHost({});
+  const outcomes = [new Error('device or resource busy'), true, false];
+  const ensureNode = async () => {
+    const outcome = outcomes.shift();
+    if (typeof outcome === 'boolean') return outcome;
+    throw outcome ?? new Error('asked once more');
+  };
+  await startKubelet(context().context, {
+    nodeName,
+    runtime: new SimulatedRuntime({ clock, random, podCidr: () => '10.244.1.0/24' }),
+    host: { ...simulated, cgroups: { ...simulated.cgroups, ensureNode } },
+  });
+  const told = async () =>
+    (await client.list(events)).items
+      .filter(({ reason }) => reason?.includes('NodeAllocatable'))
+      .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  const failure =
+    'Warning FailedNodeAllocatableEnforcement: Failed to update Node Allocatable Limits ["kubepods"]: device or resource busy';
+  const success = 'Normal NodeAllocatableEnforced: Updated Node Allocatable limit across pods';
+  await clock.advance(500);
+  assert.deepEqual(await told(), [failure]);
+  await clock.advance(60_000);
+  assert.deepEqual((await told()).sort(), [success, failure].sort());
+  await clock.advance(300_000);
+  assert.equal((await told()).length, 2);
+});
+
+it('runs a Pod also while the groups above it cannot be set', async () => {
+  const clock = new FakeClock();
+  const { client, context, random } = kubeletHarness(clock);
+  const simulated = simulatedHost({});
+  const ensureNode = () => Promise.reject(new Error('device or resource busy'));
+  await startKubelet(context().context, {
+    nodeName,
+    runtime: new SimulatedRuntime({ clock, random, podCidr: () => '10.244.1.0/24' }),
+    host: { ...simulated, cgroups: { ...simulated.cgroups, ensureNode } },
+  });
+  await client.create(pods, testPod('p', nodeName, { containers: [{ name: 'main', image: 'app:1' }] }));
+  await clock.advance(1000);
+  assert.equal((await client.get(pods, { namespace: 'default', name: 'p' })).status?.phase, 'Running');
+});

@@ -3,9 +3,11 @@
  * Joins them with the Pods' workers and with the Node's status; each knows nothing of the others.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
+import { quote } from '../apimachinery/go-text.ts';
 import { messageOf } from '../apimachinery/status.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { podsGroup } from './cgroups/cgroup-names.ts';
 import { keptMemory, type NodeCgroupInput, nodeCgroupLimits, type RequestedMemory } from './cgroups/node-cgroups.ts';
 import { reservedGroups } from './cgroups/reserved-groups.ts';
 import { Housekeeping, type HousekeepingOptions } from './collection/housekeeping.ts';
@@ -116,6 +118,13 @@ export class NodeCare {
     return this.#eviction?.refusal(pod) ?? this.#shutdown?.refusal();
   }
 
+  /** A Pod has come or gone. A failure is told by those who set the groups every minute. */
+  async followPods(): Promise<void> {
+    await this.#ensureGroups().catch((error) => {
+      this.#options.log.warn('cgroups above Pods could not be updated', { error: messageOf(error) });
+    });
+  }
+
   async run(): Promise<void> {
     await this.#enforceReserved();
     await Promise.all([
@@ -128,13 +137,21 @@ export class NodeCare {
 
   /** All Pods together get what is not reserved. The groups are set again now and then: not every change of Pods begins or ends one here. */
   async #enforceAllocatable(): Promise<void> {
-    const { clock, host, nodeEvent, signal } = this.#options;
-    const ensure = () => host.cgroups.ensureNode(() => nodeCgroupLimits(this.#inGroups()));
-    if (!(await ensure())) return;
-    nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+    const { clock, configuration, nodeEvent, signal } = this.#options;
+    const group = `[${[...configuration.cgroupRoot.split('/').filter(Boolean), ...podsGroup].map(quote).join(' ')}]`;
+    let isEnforced = false;
     while (!signal.aborted) {
+      try {
+        if (!(await this.#ensureGroups())) return;
+        if (!isEnforced) nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+        isEnforced = true;
+      } catch (error) {
+        // Pods may still use more than they are to get: until they are evicted the kernel takes no lower limit.
+        isEnforced = false;
+        const message = `Failed to update Node Allocatable Limits ${group}: ${messageOf(error)}`;
+        nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+      }
       await sleep(clock, cgroupsEveryMs, signal).catch(() => undefined);
-      if (!signal.aborted) await ensure();
     }
   }
 
@@ -151,6 +168,10 @@ export class NodeCare {
         nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
       }
     }
+  }
+
+  #ensureGroups(): Promise<boolean> {
+    return this.#options.host.cgroups.ensureNode(() => nodeCgroupLimits(this.#inGroups()));
   }
 
   #inGroups(): NodeCgroupInput {

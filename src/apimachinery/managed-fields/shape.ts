@@ -113,9 +113,14 @@ export class Shapes {
     const kind =
       keys.length > 0 ? 'keyed' : field.listType === 'set' || (!field.listType && strategy) ? 'set' : 'atomic';
     if (field.listType === 'atomic') return { form: 'list', kind: 'atomic', keys: [], items };
-    const sorted = [...keys].sort().map((name) => ({ name, default: field.ref?.byName.get(name)?.default }));
+    const sorted = [...keys].sort().map((name) => ({ name, default: keyDefault(field.ref?.byName.get(name)) }));
     return { form: 'list', kind, keys: sorted, items };
   }
+}
+
+/** A required scalar that is left out is what Go makes of it: an empty text, 0. */
+function keyDefault(field: FieldSchema | undefined): unknown {
+  return field && (field.default ?? zeroOf(field));
 }
 
 class LazyStruct implements StructShape {
@@ -166,7 +171,9 @@ export function elementOf(list: ListShape, item: unknown): string {
     throw new Error('associative list with keys may not have non-map elements');
   const keys: [string, unknown][] = [];
   for (const { name, default: fallback } of list.keys) {
-    const value = (item as Readonly<Record<string, unknown>>)[name] ?? fallback;
+    const given = (item as Readonly<Record<string, unknown>>)[name];
+    // A key that is explicitly null is one.
+    const value = given === undefined ? fallback : given;
     if (value !== undefined) keys.push([name, value]);
   }
   if (keys.length > 0) return keyElement(keys);

@@ -309,6 +309,49 @@ for (const storeName of ['memory', 'LMDB'] as const) {
       });
     });
 
+    test('an empty list of owners forgets them, in a patch and in an update', async () => {
+      const made = await createMap('forgotten', { a: '1' }, 'creator');
+      const ref = { namespace, name: 'forgotten' };
+      const empty = { type: 'merge', body: { metadata: { managedFields: [] } } } as const;
+      assert.equal((await opened.client.patch(configMaps, ref, empty)).metadata.managedFields, undefined);
+      await applyMap(data('forgotten', { b: '1' }), { fieldManager: 'one' });
+      const { resourceVersion: _, ...metadata } = made.metadata;
+      const updated = await opened.client.update(configMaps, { ...made, metadata: { ...metadata, managedFields: [] } });
+      assert.equal(updated.metadata.managedFields, undefined);
+    });
+
+    test('a strategic merge patch cannot rename the kind of what it patches', async () => {
+      await createMap('renamed', { a: '1' }, 'creator');
+      const ref = { namespace, name: 'renamed' };
+      const patched = await opened.client.patch(configMaps, ref, {
+        type: 'strategic',
+        body: { kind: 'Secret', apiVersion: 'v2', data: { a: '2' } },
+      });
+      assert.deepEqual([patched.kind, patched.apiVersion, patched.data], ['ConfigMap', 'v1', { a: '2' }]);
+      const other = { type: 'merge', body: { kind: 'Foo' } } as const;
+      assert.match((await refusal(opened.client.patch(configMaps, ref, other))).message, /no kind "Foo" is registered/);
+    });
+
+    test('an element without its key is known by the zero value, and judged by the rules of its kind', async () => {
+      const containers = (...items: object[]) => ({
+        template: { metadata: { labels: { app: 'web' } }, spec: { containers: items } },
+      });
+      const missing = await refusal(
+        applyDeployment(body('keyless', containers({ image: 'x' })), { fieldManager: 'm' }),
+      );
+      assert.deepEqual(
+        [missing.code, missing.message],
+        [422, 'Deployment.apps "keyless" is invalid: spec.template.spec.containers[0].name: Required value'],
+      );
+      const twice = await refusal(
+        applyDeployment(body('keyless', containers({ image: 'x' }, { name: '', image: 'y' })), { fieldManager: 'm' }),
+      );
+      assert.equal(
+        twice.message,
+        'failed to create typed patch object (/keyless; apps/v1, Kind=Deployment): .spec.template.spec.containers: duplicate entries for key [name=""]',
+      );
+    });
+
     test('names too long are refused', async () => {
       const made = await createMap('long', { a: '1' }, 'creator');
       const managedFields = [{ ...made.metadata.managedFields![0], manager: 'm'.repeat(129) }];

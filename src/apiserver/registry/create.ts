@@ -10,7 +10,7 @@ import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { decodeResource } from './body.ts';
 import { shortenedIfTooLarge, trackCreation } from './managed-fields.ts';
 import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
-import { admissionAttributes, type Operation, strategyContext } from './operation.ts';
+import { admissionAttributes, namespaceErrors, type Operation, strategyContext } from './operation.ts';
 import { prepareForCreate, validateNew } from './strategy.ts';
 import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 
@@ -107,7 +107,11 @@ async function attemptCreate(
   try {
     const context = strategyContext(operation);
     prepareForCreate(kind, object, context);
-    validateNew(kind, object, context);
+    const demand = kind.behaviour.namespaceDemand?.(object);
+    validateNew(kind, object, {
+      ...context,
+      namespaceErrors: demand ? await namespaceErrors(operation, demand) : [],
+    });
     const name = object.metadata.name!;
     const admission = {
       operation: 'CREATE',

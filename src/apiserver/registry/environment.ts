@@ -56,6 +56,7 @@ export interface EnvironmentOptions<V> {
   readonly trustedAfter: () => number;
   /** Seconds until an Event is forgotten. */
   readonly eventTtlSeconds?: number | undefined;
+  readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
 }
 
 export interface Environment extends RegistryEnvironment {
@@ -117,6 +118,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    featureGates: options.featureGates,
     validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },

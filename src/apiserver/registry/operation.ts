@@ -2,6 +2,9 @@
  * One request for a resource while it is worked on: who asks, for what, in which form the answer goes out, and what all steps need
  * (storage, admission, clock). Made by the dispatcher, handed to the verbs.
  */
+import type { NamespaceDemand } from '../../api/kind.ts';
+import { type FieldError, forbidden, internal } from '../../apimachinery/field-error.ts';
+import { quote } from '../../apimachinery/go-text.ts';
 import type { LabelMatcher } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind, GroupVersionResource } from '../../apimachinery/resource.ts';
@@ -32,6 +35,8 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  /** Those that were named when the server started. */
+  readonly featureGates: Readonly<Record<string, boolean>> | undefined;
   /** Shared by all kinds: see `strategy.ts`. */
   readonly validSpecs: WeakMap<object, unknown>;
   readonly watchLifetimes: WatchLifetimes;
@@ -127,9 +132,26 @@ export function strategyContext(operation: Operation): ValidationContext {
     validSpecs: operation.environment.validSpecs,
     now: operation.environment.nowText(),
     user: operation.user,
+    apiVersion: operation.resource.apiVersion,
+    featureGates: operation.environment.featureGates,
     // An attempt that is made again says the same again.
     warn: (message) => void (operation.warnings.includes(message) || operation.warnings.push(message)),
   };
+}
+
+/** What an object asks of its namespace, of which its kind alone knows nothing. Such objects are rare: no other waits for it. */
+export async function namespaceErrors(
+  { environment, info }: Pick<Operation, 'environment' | 'info'>,
+  { at, label, value, purpose, shortPurpose }: NamespaceDemand,
+): Promise<readonly FieldError[]> {
+  const storage = environment.storageNamed('namespaces');
+  const namespace = await storage?.read(storage.key('', info.namespace));
+  if (namespace === undefined) {
+    const problem = `namespaces ${quote(info.namespace)} not found`;
+    return [internal(at, `could not retrieve namespace to verify ${shortPurpose}: ${problem}`)];
+  }
+  if (namespace.object().metadata.labels?.[label] === value) return [];
+  return [forbidden(at, `${purpose} requires the \`${label}: ${value}\` label on the containing namespace`)];
 }
 
 export interface AdmissionRequest {

@@ -225,10 +225,19 @@ function applied(
     });
   }
   const patch = value as Document;
-  const after = applyStrategicMergePatch(before, patch, target.codec.type!);
+  const after = asTyped(applyStrategicMergePatch(before, patch, target.codec.type!), before);
   const problem = restoreProblem(after, target.codec.type!, before);
   if (problem !== undefined) throw nonsense(goValue(patch), problem);
   return decoded(after, strictErrors, { ...target, before, shown: () => goValue(patch) });
+}
+
+/** The patched document becomes an object of the kind that stands there, whatever the patch calls it. */
+function asTyped(after: Document, before: Document): Document {
+  const { kind, apiVersion } = before;
+  const typed = { ...after };
+  if (typeof after.kind === 'string') typed.kind = kind;
+  if (typeof after.apiVersion === 'string') typed.apiVersion = apiVersion;
+  return typed;
 }
 
 /**

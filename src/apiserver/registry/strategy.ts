@@ -57,11 +57,22 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
 }
 
 /** Throws 422 with all errors; warns of what is taken all the same. */
-export function validateNew(kind: StoredKind, object: KubeObject, context: ValidationContext): void {
-  refuse(kind, object, [...validateMetadata(kind, object), ...(kind.behaviour.validate?.(object) ?? [])]);
+export function validateNew(kind: StoredKind, object: KubeObject, context: CreationValidation): void {
+  refuse(kind, object, [
+    ...context.namespaceErrors,
+    ...validateMetadata(kind, object),
+    ...(kind.behaviour.validate?.(object, context) ?? []),
+  ]);
   remember(kind, object, context);
   for (const warning of warningsAbout(kind.name, object)) context.warn(warning);
 }
+
+/** What validation cannot find out by itself: it does not wait. */
+interface Found {
+  readonly namespaceErrors: readonly FieldError[];
+}
+
+export interface CreationValidation extends ValidationContext, Found {}
 
 export interface UpdateScope {
   /** Empty for the object itself. */
@@ -76,7 +87,7 @@ export interface ValidationContext extends StrategyContext {
   readonly validSpecs: WeakMap<object, unknown>;
 }
 
-export interface UpdateValidation extends UpdateScope, ValidationContext {
+export interface UpdateValidation extends UpdateScope, ValidationContext, Found {
   /** The previous object's metadata was validated by the rules of `stored-encoding.ts`' version; what is shared needs no second look. */
   readonly isPreviousValid: boolean;
 }
@@ -158,7 +169,11 @@ export function validateUpdate(
     context.subresource === ''
       ? contentErrors(kind, object, previous, context)
       : (kind.behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
-  refuse(kind, object, [...validateMetadataUpdate(kind, object, previous, context.isPreviousValid), ...own]);
+  refuse(kind, object, [
+    ...context.namespaceErrors,
+    ...validateMetadataUpdate(kind, object, previous, context.isPreviousValid),
+    ...own,
+  ]);
   if (context.subresource === '') remember(kind, object, context);
   const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
   for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
@@ -175,7 +190,7 @@ function contentErrors(
   const stays =
     spec !== undefined && spec === (previous as Specified).spec && jsonEqual(beside, besideSpec(behaviour, previous));
   if (stays && context.validSpecs.has(spec) && jsonEqual(context.validSpecs.get(spec), beside)) return [];
-  return behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object) ?? [];
+  return behaviour.validateUpdate?.(object, previous, context) ?? behaviour.validate?.(object, context) ?? [];
 }
 
 function remember({ behaviour }: StoredKind, object: KubeObject, { validSpecs }: ValidationContext): void {

@@ -16,7 +16,7 @@ import { checkIdentity, decodeResource } from './body.ts';
 import { createObject, replyToWrite, type Written } from './create.ts';
 import { copyObject, sameOwners, shortenedIfTooLarge, type Track, trackUpdate } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
-import { admissionAttributes, keyOf, type Operation, strategyContext } from './operation.ts';
+import { admissionAttributes, keyOf, namespaceErrors, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
 import { copyStandingParts, inPlace } from './standing-parts.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
@@ -189,7 +189,12 @@ async function attemptUpdate(
     prepareForUpdate(kind, next, previous, context);
     // Nobody changes the new object after this, and whoever compares the two from here on passes over what they share.
     shareEqualParts(next, previous);
-    validateUpdate(kind, next, previous, { ...context, isPreviousValid: current.isTrusted });
+    const demand = kind.behaviour.subresources?.[subresource]?.namespaceDemand?.(next, previous);
+    validateUpdate(kind, next, previous, {
+      ...context,
+      isPreviousValid: current.isTrusted,
+      namespaceErrors: demand ? await namespaceErrors(operation, demand) : [],
+    });
     const validating = admitted ? attributes() : mutating;
     if (validating) await environment.admission().validate(validating);
     await operation.turnForOthers();

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { lockDirectory } from '../../storage/lmdb/directory-lock.ts';
 import { lmdbSource } from '../../storage/transfer/lmdb-source.ts';
 import { fillLmdb } from '../../storage/transfer/lmdb-target.ts';
-import { fillStore } from '../../storage/transfer/store-target.ts';
+import { checkTarget, fillStore } from '../../storage/transfer/store-target.ts';
 import type { TransferSource } from '../../storage/transfer/transfer.ts';
 import { CommandError } from '../command-error.ts';
 import { type Report, reportStep } from '../processes/progress.ts';
@@ -122,11 +122,13 @@ async function fill(to: StoreAddress, source: TransferSource, { command, surroun
     const options = { prefix: registryPrefix, replace, revision, nowMs };
     const toldRaising = (done: number, all: number) =>
       report({ kind: 'note', text: `raising the revision, ${done} of ${all}` });
+    const optionsFor = ({ keeps }: EtcdPlace) => (places.length > 1 ? { ...options, keeps } : options);
+    for (const place of places) await checkTarget(place.store, source, optionsFor(place));
     let objects = 0;
-    for (const { store, endpoints, keeps } of places) {
-      const where = places.length > 1 ? ` at ${endpoints.join(', ')}` : '';
+    for (const place of places) {
+      const where = places.length > 1 ? ` at ${place.endpoints.join(', ')}` : '';
       objects += await step(`copied and compared${where}`, (told) =>
-        fillStore(store, source, { ...options, keeps, told, toldRaising }),
+        fillStore(place.store, source, { ...optionsFor(place), told, toldRaising }),
       );
     }
     return { objects, setAside: undefined };

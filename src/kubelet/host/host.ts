@@ -103,9 +103,9 @@ export interface PressureStalls {
 export interface PodCgroups {
   /** What sandboxes name as their parent. */
   parentOf(pod: Pod): string;
-  /** Makes the Pod's cgroup with its limits, or updates them. */
+  /** Makes the Pod's cgroup with its limits, or updates them. Rejects when that fails now, and may not the next time. */
   ensure(pod: Pod, limits: CgroupLimits): Promise<void>;
-  /** Makes the groups above Pods, or updates them; false where they are not the kubelet's. */
+  /** Makes the groups above Pods, or updates them; false where they are not the kubelet's, and rejects as `ensure` does. */
   ensureNode(limits: () => NodeCgroupLimits): Promise<boolean>;
   /** Of a group that others made. */
   limitExisting(path: string, limits: CgroupLimits): Promise<void>;

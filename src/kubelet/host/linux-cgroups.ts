@@ -32,9 +32,11 @@ export interface LinuxCgroupsOptions {
   readonly root: string;
   readonly perQos: boolean;
   readonly log: Log;
+  /** Where the kernel shows the hierarchies. */
+  readonly mountPoint?: string;
 }
 
-const mountPoint = '/sys/fs/cgroup';
+const defaultMountPoint = '/sys/fs/cgroup';
 const cgroup2Magic = 0x63677270;
 const controllersV1 = [
   'cpu',
@@ -50,21 +52,27 @@ const controllersV1 = [
 ];
 
 /** `v2` where one hierarchy has all controllers. */
-export async function cgroupVersion(): Promise<CgroupVersion> {
+export async function cgroupVersion(mountPoint = defaultMountPoint): Promise<CgroupVersion> {
   const { type } = await statfs(mountPoint).catch(() => ({ type: 0 }));
   return type === cgroup2Magic ? 'v2' : 'v1';
 }
 
 export class LinuxCgroups implements PodCgroups {
   readonly #options: LinuxCgroupsOptions;
+  readonly #mountPoint: string;
   readonly #units = new SystemdUnits();
   /** Limits as they were last set, by path. */
   readonly #applied = new Map<string, string>();
   #version: Promise<CgroupVersion> | undefined;
+  /** The last of those who set the groups above Pods. */
+  #nodeTurn: Promise<unknown> = Promise.resolve();
+  /** A group of the kubelet's had its limits once: that the next one fails is no verdict on the machine. */
+  #hasWorked = false;
   #isHandedOver = false;
 
   constructor(options: LinuxCgroupsOptions) {
     this.#options = options;
+    this.#mountPoint = options.mountPoint ?? defaultMountPoint;
   }
 
   parentOf(pod: Pod): string {
@@ -72,13 +80,11 @@ export class LinuxCgroups implements PodCgroups {
     return perQos ? this.#pathOf(podGroup(pod.metadata.uid ?? '', qosClass(pod))) : root;
   }
 
-  async ensureNode(limits: () => NodeCgroupLimits): Promise<boolean> {
-    if (!this.#isOurs) return false;
-    const { pods, burstable, bestEffort } = limits();
-    await this.#apply(podsGroup, pods);
-    await this.#apply(burstableGroup, burstable);
-    await this.#apply(bestEffortGroup, bestEffort);
-    return this.#isOurs;
+  /** One after the other: who comes later knows newer limits, which an earlier one that is slow must not undo. */
+  ensureNode(limits: () => NodeCgroupLimits): Promise<boolean> {
+    const turn = this.#nodeTurn.then(() => this.#applyNode(limits));
+    this.#nodeTurn = turn.catch(() => undefined);
+    return turn;
   }
 
   async ensure(pod: Pod, limits: CgroupLimits): Promise<void> {
@@ -98,13 +104,13 @@ export class LinuxCgroups implements PodCgroups {
     if (!this.#options.perQos) return undefined;
     const path = this.#pathOf(podsGroup);
     return (await this.#whichVersion()) === 'v2'
-      ? memoryV2(join(mountPoint, path))
-      : memoryV1(join(mountPoint, 'memory', path));
+      ? memoryV2(join(this.#mountPoint, path))
+      : memoryV1(join(this.#mountPoint, 'memory', path));
   }
 
   async oomKills(pod: Pod): Promise<number | undefined> {
     if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return undefined;
-    const text = await readFile(join(mountPoint, this.parentOf(pod), 'memory.events'), 'utf8').catch(() => '');
+    const text = await readFile(join(this.#mountPoint, this.parentOf(pod), 'memory.events'), 'utf8').catch(() => '');
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
   }
 
@@ -114,7 +120,7 @@ export class LinuxCgroups implements PodCgroups {
 
   async pressure(pod: Pod): Promise<PressureStalls | undefined> {
     if (!this.#options.perQos || (await this.#whichVersion()) === 'v1') return undefined;
-    return readPressure((resource) => join(mountPoint, this.parentOf(pod), `${resource}.pressure`));
+    return readPressure((resource) => join(this.#mountPoint, this.parentOf(pod), `${resource}.pressure`));
   }
 
   async limitExisting(path: string, limits: CgroupLimits): Promise<void> {
@@ -134,39 +140,74 @@ export class LinuxCgroups implements PodCgroups {
   }
 
   #whichVersion(): Promise<CgroupVersion> {
-    this.#version ??= cgroupVersion();
+    this.#version ??= cgroupVersion(this.#mountPoint);
     return this.#version;
   }
 
   async #hierarchies(): Promise<readonly string[]> {
     return (await this.#whichVersion()) === 'v1'
-      ? controllersV1.map((controller) => join(mountPoint, controller))
-      : [mountPoint];
+      ? controllersV1.map((controller) => join(this.#mountPoint, controller))
+      : [this.#mountPoint];
   }
 
+  /** A group that fails keeps no other from its limits. */
+  async #applyNode(limits: () => NodeCgroupLimits): Promise<boolean> {
+    if (!this.#isOurs) return false;
+    const { pods, burstable, bestEffort } = limits();
+    const errors: unknown[] = [];
+    for (const [name, own] of [
+      [podsGroup, pods],
+      [burstableGroup, burstable],
+      [bestEffortGroup, bestEffort],
+    ] as const)
+      await this.#apply(name, own).catch((error) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
+    return this.#isOurs;
+  }
+
+  /** Rejects where trying again makes sense. */
   async #apply(name: CgroupName, limits: CgroupLimits): Promise<void> {
-    const { driver, log } = this.#options;
     const path = this.#pathOf(name);
     const wanted = JSON.stringify(limits);
-    if (this.#applied.get(path) === wanted) return;
+    if (!this.#isOurs || this.#applied.get(path) === wanted) return;
+    // Should it fail half-way, nobody knows what the group has.
+    this.#applied.delete(path);
     try {
-      const version = await this.#whichVersion();
-      if (driver === 'systemd') await this.#units.ensureSlice(sliceOf(name), unitProperties(limits, version));
-      await (version === 'v1' ? makeV1 : makeV2)(path);
-      await this.#write(path, limits);
-      this.#applied.set(path, wanted);
+      await this.#make(name, limits);
     } catch (error) {
-      this.#isHandedOver = true;
-      log.warn('cgroups of Pods are left to the runtime, without limits for Pods as a whole', {
-        error: messageOf(error),
-      });
+      if (this.#hasWorked) throw error;
+      this.#handOver(error);
+      return;
     }
+    try {
+      await this.#write(path, limits);
+    } catch (error) {
+      if (this.#hasWorked || !isForbidden(error)) throw error;
+      this.#handOver(error);
+      return;
+    }
+    this.#applied.set(path, wanted);
+    this.#hasWorked = true;
+  }
+
+  async #make(name: CgroupName, limits: CgroupLimits): Promise<void> {
+    const version = await this.#whichVersion();
+    if (this.#options.driver === 'systemd')
+      await this.#units.ensureSlice(sliceOf(name), unitProperties(limits, version));
+    await (version === 'v1' ? makeV1 : makeV2)(this.#mountPoint, this.#pathOf(name));
+  }
+
+  #handOver(error: unknown): void {
+    this.#isHandedOver = true;
+    this.#options.log.warn('cgroups of Pods are left to the runtime, without limits for Pods as a whole', {
+      error: messageOf(error),
+    });
   }
 
   async #write(path: string, limits: CgroupLimits): Promise<void> {
     const version = await this.#whichVersion();
     for (const { controller, name, value } of cgroupFiles(limits, version)) {
-      const directory = version === 'v1' ? join(mountPoint, controller, path) : join(mountPoint, path);
+      const directory = version === 'v1' ? join(this.#mountPoint, controller, path) : join(this.#mountPoint, path);
       // The kernel may lack huge pages of some size, or the controller altogether.
       const isOptional = controller === 'hugetlb' || controller === 'pids';
       await writeFile(join(directory, name), value).catch((error) => {
@@ -176,7 +217,12 @@ export class LinuxCgroups implements PodCgroups {
   }
 }
 
-async function makeV1(name: string): Promise<void> {
+/** The group is not the kubelet's, or lacks the controller. A limit that the kernel refuses for now fails otherwise. */
+function isForbidden(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+async function makeV1(mountPoint: string, name: string): Promise<void> {
   const make = async (controller: string) => {
     const hierarchy = join(mountPoint, controller);
     if (!(await stat(hierarchy).catch(() => undefined))?.isDirectory()) return;
@@ -201,7 +247,7 @@ async function makeCpuset(hierarchy: string, name: string): Promise<void> {
 }
 
 /** Each group on the way hands all its controllers down. */
-async function makeV2(name: string): Promise<void> {
+async function makeV2(mountPoint: string, name: string): Promise<void> {
   let directory = mountPoint;
   for (const part of name.split('/').filter(Boolean)) {
     const available = (await readFile(join(directory, 'cgroup.controllers'), 'utf8'))

@@ -1,13 +1,23 @@
 /** What of the machine's ids is kept for the kubelet's Pods. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { subordinateIds } from './subordinate-ids.ts';
+import { type RunProgram, subordinateIds } from './subordinate-ids.ts';
 
 const users = async () => 'root:x:0:0::/root:/bin/sh\nkubelet:x:900:900::/:/bin/false\n';
+/** Of a machine without `getent`. */
 const told =
-  (uids: string, gids = uids) =>
-  async ([first]: readonly string[]) =>
-    first === '-g' ? gids : uids;
+  (uids: string | undefined, gids = uids): RunProgram =>
+  async (program, [first]) =>
+    program === 'getent' ? undefined : first === '-g' ? gids : uids;
+/** Of one where nothing but `getent` knows the users, which ends so. */
+const looked =
+  (code?: number): RunProgram =>
+  async (program) => {
+    if (program !== 'getent') return '0: kubelet 1 2\n';
+    if (code !== undefined) throw Object.assign(new Error(`exit status ${code}`), { code });
+    return 'kubelet:x:900:900::/:/bin/false\n';
+  };
+const noUsers = async () => '';
 
 it('is the one range of the user of that name', async () => {
   assert.deepEqual(await subordinateIds(told('0: kubelet 65536 7208960\n'), users), {
@@ -21,11 +31,27 @@ it('is nothing without that user, or without the program that knows', async () =
     await subordinateIds(told('0: kubelet 65536 65536\n'), async () => 'kubelets:x:1:1::/:/bin/sh'),
     undefined,
   );
-  assert.equal(await subordinateIds(async () => undefined, users), undefined);
+  assert.equal(await subordinateIds(told(undefined), users), undefined);
+  assert.equal(await subordinateIds(looked(2), users), undefined);
+});
+
+it('is that of a user who is not in the file of the machine', async () => {
+  assert.deepEqual(await subordinateIds(looked(), noUsers), { firstId: 1, length: 2 });
+});
+
+it('is refused where nobody can tell whether there is that user', async () => {
+  await assert.rejects(subordinateIds(looked(1), users), {
+    message: 'error looking up user "kubelet": exit status 1',
+  });
+  const unreadable = () => Promise.reject(new Error('EIO'));
+  await assert.rejects(subordinateIds(told('0: kubelet 1 2\n'), unreadable), {
+    message: 'error looking up user "kubelet": EIO',
+  });
 });
 
 it('is refused where it cannot be one range', async () => {
-  const failing = async () => {
+  const failing: RunProgram = async (program) => {
+    if (program === 'getent') return undefined;
     throw new Error('exit status 1');
   };
   for (const [run, message] of [

@@ -5,25 +5,29 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { messageOf } from '../../apimachinery/status.ts';
 
 export interface IdRange {
   readonly firstId: number;
   readonly length: number;
 }
 
+/** What a program prints; undefined where there is no such program. Rejects when it fails, with its exit status as `code`. */
+export type RunProgram = (program: string, args: readonly string[]) => Promise<string | undefined>;
+
 const user = 'kubelet';
-const program = 'getsubids';
+/** Of `getent`: there is no such entry. */
+const unknownEntry = 2;
 
 /** Throws in upstream's words when the two ranges cannot be had, or differ. */
 export async function subordinateIds(
-  run: (args: readonly string[]) => Promise<string | undefined> = getsubids,
+  run: RunProgram = runProgram,
   users: () => Promise<string> = () => readFile('/etc/passwd', 'utf8'),
 ): Promise<IdRange | undefined> {
-  const known = (await users().catch(() => '')).split('\n').some((line) => line.startsWith(`${user}:`));
-  if (!known) return undefined;
+  if (!(await isKnown(run, users))) return undefined;
   const of = async (what: string, args: readonly string[]) => {
     try {
-      return await run(args);
+      return await run('getsubids', args);
     } catch (error) {
       throw new Error(`error retrieving additional ${what} for user "${user}"`, { cause: error });
     }
@@ -32,6 +36,17 @@ export async function subordinateIds(
   if (uids === undefined) return undefined;
   if ((await of('gids', ['-g', user])) !== uids) throw new Error(`mismatched subuids and subgids for user "${user}"`);
   return parseRange(uids);
+}
+
+/** Users may be kept elsewhere than in the machine's file, where only `getent` finds them: not being told is not the same as no user. */
+async function isKnown(run: RunProgram, users: () => Promise<string>): Promise<boolean> {
+  try {
+    const entry = await run('getent', ['passwd', user]);
+    return entry !== undefined || (await users()).split('\n').some((line) => line.startsWith(`${user}:`));
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === unknownEntry) return false;
+    throw new Error(`error looking up user "${user}": ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** `0: kubelet 65536 7208960` */
@@ -47,8 +62,7 @@ function parseRange(output: string): IdRange {
   return { firstId, length };
 }
 
-/** Undefined where there is no such program. */
-async function getsubids(args: readonly string[]): Promise<string | undefined> {
+async function runProgram(program: string, args: readonly string[]): Promise<string | undefined> {
   try {
     return (await promisify(execFile)(program, [...args])).stdout;
   } catch (error) {

@@ -14,6 +14,7 @@ import { containerEnvironment } from '../containers/environment.ts';
 import { ImageError, type PresentImage } from '../images/image-puller.ts';
 import { podText } from '../probes/prober.ts';
 import type { EnvironmentVariable, Image, ImageSpec, Mount, SandboxConfig } from '../runtime/runtime.ts';
+import { allEnded } from './all-ended.ts';
 import { containerHash } from './container-hash.ts';
 import { runHook } from './container-stopper.ts';
 import type { ContainerStart } from './pod-plan.ts';
@@ -92,7 +93,7 @@ async function startNow(
   const restartCount = nextRestartCount(spec, context);
   const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
     const devices = await services.devices?.prepare(pod, spec);
-    const [declared] = await Promise.all([
+    const [declared] = await allEnded([
       environmentOf(services, spec, context),
       services.host.files.prepareContainer(pod, spec, restartCount),
     ]);
@@ -122,7 +123,7 @@ async function startNow(
   event('Normal', 'Created', 'Container created');
   await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
   event('Normal', 'Started', 'Container started');
-  await Promise.all([services.host.files.linkLog(pod, spec, id, restartCount), postStart(services, spec, id, context)]);
+  await allEnded([services.host.files.linkLog(pod, spec, id, restartCount), postStart(services, spec, id, context)]);
   return id;
 }
 
@@ -271,7 +272,7 @@ async function mountsOf(
   };
   const terminationPath = spec.terminationMessagePath ?? '/dev/termination-log';
   const hasLog = terminationPath !== '' && !isMounted(terminationPath);
-  const own = await Promise.all([hosts(), hasLog ? files.terminationLog(pod, spec) : undefined]);
+  const own = await allEnded([hosts(), hasLog ? files.terminationLog(pod, spec) : undefined]);
   return [...mounts, ...own.filter((mount) => mount !== undefined)];
 }
 

@@ -11,6 +11,7 @@ import { VolumePending } from '../csi/csi-attachments.ts';
 import { changesWhole } from '../resize/pod-resize.ts';
 import { actuatedPod, limitsWhileResizing, resizeContainers } from '../resize/resize-containers.ts';
 import type { IdMapping, Image, SandboxConfig, SandboxStatus } from '../runtime/runtime.ts';
+import { allEnded } from './all-ended.ts';
 import { StartError, startContainer } from './container-starter.ts';
 import type { WaitingReason } from './container-statuses.ts';
 import { stopAll, stopContainer } from './container-stopper.ts';
@@ -111,14 +112,6 @@ export async function executePlan(
   return { didSomething, retryAfterMs, renewAfterMs, made, sandbox: plan.createSandbox ? current : undefined };
 }
 
-/** As `Promise.all`, but when one fails the others have ended too: nothing goes on behind the worker's back. */
-async function allEnded<T extends readonly unknown[]>(
-  work: readonly [...T],
-): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
-  await Promise.allSettled(work);
-  return Promise.all(work);
-}
-
 /** What is on the node already, by container; only worth the question while there is something else to wait for. */
 async function lookUpImages(
   { images }: PodServices,
@@ -148,9 +141,15 @@ async function resetContainer(
 async function ensureCgroups(services: PodServices, pod: Pod, observed: RuntimePod): Promise<void> {
   const { cgroups } = services.host;
   const settings = resourceSettings(services);
-  await cgroups.ensureNode(() => services.nodeCgroups());
+  await services.ensureNodeCgroups();
   const before = podCgroupLimits(actuatedPod(services, pod, observed), settings);
-  await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  try {
+    await cgroups.ensure(pod, limitsWhileResizing(before, podCgroupLimits(pod, settings)));
+  } catch (error) {
+    const message = `unable to ensure pod container exists: ${messageOf(error)}`;
+    services.event(pod, 'Warning', 'FailedCreatePodContainer', message);
+    throw error;
+  }
   const isNew = services.allocations.actuatedAsWhole(pod.metadata.uid ?? '') === undefined;
   if (isNew) services.allocations.actuatePod(pod);
 }
@@ -165,12 +164,12 @@ async function resize(
   if (plan.resize.length === 0 && !hasRestarted && !changesWhole(services, pod)) return 'nothing';
   try {
     await resizeContainers(services, plan.resize, context);
+    await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
   } catch (error) {
     signal.throwIfAborted();
     context.resizeFailed(messageOf(error));
     return 'failed';
   }
-  await services.host.cgroups.ensure(pod, podCgroupLimits(pod, resourceSettings(services)));
   services.allocations.actuatePod(pod);
   return 'done';
 }

@@ -4,6 +4,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import type { MountedCsiVolume } from '../csi/csi-volumes.ts';
 import type { LocalPayload, VolumePayload } from '../volumes/payload.ts';
 import { type ResolvedVolume, resolveVolume, VolumeError } from '../volumes/resolve.ts';
+import { allEnded } from './all-ended.ts';
 import { earliest } from './earliest.ts';
 import type { PodServices } from './pod-services.ts';
 
@@ -23,7 +24,7 @@ export function resolveVolumes(services: PodServices, pod: Pod): Promise<readonl
     allocatable: services.allocatable(),
   };
   const volumes = (pod.spec.volumes ?? []).filter(({ name, image }) => used.has(name) && !image);
-  return Promise.all(volumes.map((volume) => resolveVolume(pod, volume, situation, services.volumeSources)));
+  return allEnded(volumes.map((volume) => resolveVolume(pod, volume, situation, services.volumeSources)));
 }
 
 /** Whether the kubelet makes it from nothing: that only takes a moment, and waits for nobody. */
@@ -36,7 +37,7 @@ export async function mountVolumes(
   pod: Pod,
   volumes: readonly ResolvedVolume[],
 ): Promise<MountedVolumes> {
-  const mounted = await Promise.all(
+  const mounted = await allEnded(
     volumes.map(({ payload }) =>
       payload.kind === 'csi' ? mountCsi(services, pod, payload) : mount(services, pod, payload),
     ),

@@ -4,7 +4,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { CauseNote } from '../../reconcile/causes.ts';
-import type { NodeCgroupLimits } from '../cgroups/cgroup-limits.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
@@ -48,8 +47,8 @@ export interface PodServices {
   readonly csi?: NodeCsi | undefined;
   /** Absent: there are none. */
   readonly devices?: NodeDevices | undefined;
-  /** Of the groups above Pods, by the Pods that there are now. */
-  nodeCgroups(): NodeCgroupLimits;
+  /** The groups above Pods get what they need for the Pods that there are now. What fails is tried again later, and is no Pod's business. */
+  ensureNodeCgroups(): Promise<void>;
   /** All Services known; empty until they are. */
   services(): readonly Service[];
   /** Whether Services are known, so that a container's environment can be made. */

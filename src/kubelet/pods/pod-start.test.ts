@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { configMaps, type Pod, pods, secrets } from '../../api/gen/core-v1.ts';
+import { configMaps, events, type Pod, pods, secrets } from '../../api/gen/core-v1.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import type { NodeHost } from '../host/host.ts';
 import { simulatedHost } from '../host/simulated-host.ts';
@@ -94,6 +94,38 @@ describe('the start of a Pod', () => {
     const volumes = [{ name: 'data', hostPath: { path: '/data', type: 'Directory' as const } }];
     await run(testPod('web', node, { containers: [{ ...container, volumeMounts }], volumes }));
     assert.ok(!sandbox.isReached());
+  });
+
+  it('reads what all volumes are to hold before it tells that one of them cannot be had', async ({ mock }) => {
+    const { run, client, clock } = await setUp();
+    const slow = Promise.withResolvers<never>();
+    const get = client.get.bind(client);
+    mock.method(client, 'get', (...args: Parameters<typeof get>) =>
+      (args[1] as { readonly name: string }).name === 'slow' ? slow.promise : get(...args),
+    );
+    const names = ['slow', 'missing'];
+    await run(
+      testPod('web', node, {
+        containers: [{ ...container, volumeMounts: names.map((name) => ({ name, mountPath: `/${name}` })) }],
+        volumes: names.map((name) => ({ name, configMap: { name } })),
+      }),
+    );
+    const failures = async () => (await client.list(events)).items.filter(({ reason }) => reason === 'FailedMount');
+    assert.equal((await failures()).length, 0);
+    slow.reject(new Error('late'));
+    await clock.advance(100);
+    assert.equal((await failures()).length, 1);
+  });
+
+  it('waits for a hook also when the container’s log cannot be linked', async ({ mock }) => {
+    const { run, client, clock, host } = await setUp();
+    mock.method(host.files, 'linkLog', () => Promise.reject(new Error('no space left')));
+    const lifecycle = { postStart: { sleep: { seconds: 60 } } };
+    await run(testPod('web', node, { containers: [{ ...container, lifecycle }] }));
+    await clock.advance(50_000);
+    assert.equal((await getPod(client, 'web'))?.status?.phase, 'Pending');
+    await clock.advance(30_000);
+    assert.equal((await getPod(client, 'web'))?.status?.phase, 'Running');
   });
 
   it('starts no container before its files are there', async ({ mock }) => {

@@ -359,7 +359,7 @@ export class PodWorker {
     if (!this.#isCleaned) {
       await unmountVolumes(this.#services, this.uid);
       await host.cgroups.remove(this.uid, qosClass(this.#pod));
-      await host.cgroups.ensureNode(() => this.#services.nodeCgroups());
+      await this.#services.ensureNodeCgroups();
       this.#services.images.forget(this.uid);
       this.#services.restartBackoff.forget(`${this.uid}_`);
       releaseSources(this.#services.volumeSources, this.uid);

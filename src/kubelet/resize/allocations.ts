@@ -27,6 +27,9 @@ interface ActuatedPod {
   readonly containers: Readonly<Record<string, Actuated>>;
 }
 
+/** How an `ActuatedPod` was stored before Pods as a whole could have resources. */
+type ContainersAlone = Readonly<Record<string, Actuated>>;
+
 const allocatedFile = 'allocated_pods_state';
 const actuatedFile = 'actuated_pods_state';
 
@@ -49,8 +52,8 @@ export class Allocations {
   /** What the kubelet before this one has given. A file that cannot be read is as good as none. */
   async restore(): Promise<void> {
     for (const [uid, resources] of await this.#read<Resources>(allocatedFile)) this.#allocated.set(uid, resources);
-    for (const [uid, actuated] of await this.#read<Partial<ActuatedPod>>(actuatedFile))
-      this.#actuated.set(uid, { pod: actuated.pod, containers: actuated.containers ?? {} });
+    for (const [uid, stored] of await this.#read<Partial<ActuatedPod> | ContainersAlone>(actuatedFile))
+      this.#actuated.set(uid, isContainersAlone(stored) ? { containers: stored } : { containers: {}, ...stored });
   }
 
   has(podUid: string): boolean {
@@ -165,4 +168,8 @@ export class Allocations {
       }
     }
   }
+}
+
+function isContainersAlone(stored: Partial<ActuatedPod> | ContainersAlone): stored is ContainersAlone {
+  return Object.values(stored).some((value) => typeof value?.containerId === 'string');
 }

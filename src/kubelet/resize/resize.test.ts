@@ -44,6 +44,20 @@ describe('allocations', () => {
     assert.equal(next.has('u'), false);
   });
 
+  it('know what containers run with also from a file that does not yet tell of Pods as a whole', async () => {
+    const state = memory();
+    const own = { containerId: 'id', resources: { requests: { cpu: '1' } } };
+    state.files.set(
+      'actuated_pods_state',
+      JSON.stringify({ entries: { u: { main: own, containers: own, pod: own } } }),
+    );
+    const allocations = new Allocations({ state, log: silentLog });
+    await allocations.restore();
+    for (const name of ['main', 'containers', 'pod'])
+      assert.deepEqual(allocations.actuated('u', name, 'id'), own.resources, name);
+    assert.equal(allocations.actuatedAsWhole('u'), undefined);
+  });
+
   it('begin anew when what was remembered cannot be read', async () => {
     const state = memory();
     state.files.set('allocated_pods_state', '{"entries":');

@@ -139,6 +139,18 @@ describe('the certificate of a Pod', () => {
       assert.deepEqual(certificates.states(), []);
     });
 
+  it('leaves nothing behind when its Pod is released while it is asked for', async () => {
+    const { certificate, certificates, requests } = setUp();
+    const pending = [certificate(), certificate()].map((one) =>
+      assert.rejects(one, { message: 'credential bundle is not issued yet' }),
+    );
+    await Promise.resolve();
+    certificates.release('u');
+    await Promise.all(pending);
+    assert.deepEqual(certificates.states(), []);
+    assert.ok(requests().length <= 1, 'who waits for a turn asks for nothing more');
+  });
+
   it('is asked for once more when the request was deleted', async () => {
     const { api, asked, clock, requests } = setUp();
     const { name, namespace } = (await asked()).metadata;

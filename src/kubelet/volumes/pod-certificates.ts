@@ -76,6 +76,16 @@ interface Entry {
   readonly refused?: { readonly state: 'denied' | 'failed'; readonly message: string } | undefined;
 }
 
+/** Those who want the same certificate, one after the other. */
+interface Line {
+  last: Promise<unknown>;
+}
+
+interface Step {
+  readonly projection: PodCertificateProjection;
+  isReleased(): boolean;
+}
+
 type State = 'not_yet_issued' | 'fresh' | 'overdue_for_refresh' | 'expired' | 'denied' | 'failed';
 
 const minuteMs = 60_000;
@@ -86,7 +96,7 @@ const jitterMs = 5 * minuteMs;
 export class PodCertificates {
   readonly #options: PodCertificatesOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #lines = new Map<string, Line>();
   #requests: Promise<Informer<PodCertificateRequest>> | undefined;
 
   constructor(options: PodCertificatesOptions) {
@@ -97,11 +107,11 @@ export class PodCertificates {
   async certificate(pod: Pod, source: CertificateSource): Promise<PodCertificate> {
     if (!this.#options.enabled) throw new Error('unimplemented');
     const key = `${pod.metadata.uid}/${source.volume}/${source.index}`;
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() => this.#advance(key, pod, source.projection));
-    this.#turns.set(
-      key,
-      turn.catch(() => undefined),
-    );
+    const line = this.#lines.get(key) ?? { last: Promise.resolve() };
+    this.#lines.set(key, line);
+    const isReleased = () => this.#lines.get(key) !== line;
+    const turn = line.last.then(() => this.#advance(key, pod, { projection: source.projection, isReleased }));
+    line.last = turn.catch(() => undefined);
     const { issued, refused } = await turn;
     if (refused) throw new Error(refused.message);
     if (!issued) throw new Error('credential bundle is not issued yet');
@@ -112,7 +122,7 @@ export class PodCertificates {
 
   release(podUid: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(`${podUid}/`)) this.#entries.delete(key);
-    for (const key of this.#turns.keys()) if (key.startsWith(`${podUid}/`)) this.#turns.delete(key);
+    for (const key of this.#lines.keys()) if (key.startsWith(`${podUid}/`)) this.#lines.delete(key);
   }
 
   /** How many certificates of a signer are in which state. */
@@ -128,8 +138,10 @@ export class PodCertificates {
     return [...counts.values()];
   }
 
-  async #advance(key: string, pod: Pod, projection: PodCertificateProjection): Promise<Entry> {
+  /** A Pod that is released meanwhile leaves nothing behind, and asks for nothing more. */
+  async #advance(key: string, pod: Pod, { projection, isReleased }: Step): Promise<Entry> {
     const before = this.#entries.get(key) ?? { signerName: projection.signerName };
+    if (isReleased()) return before;
     let after = before;
     try {
       after = await this.#next(before, pod, projection);
@@ -142,7 +154,7 @@ export class PodCertificates {
         error: messageOf(error),
       });
     }
-    this.#entries.set(key, after);
+    if (!isReleased()) this.#entries.set(key, after);
     return after;
   }
 

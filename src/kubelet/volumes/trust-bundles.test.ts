@@ -64,6 +64,16 @@ describe('trust bundles', () => {
     bundles.release('u');
   });
 
+  it('wake no Pod that was released before they were there', async () => {
+    const { bundles, clock, publish, sorted, woken } = setUp();
+    const pending = sorted({ name: 'one', optional: true });
+    bundles.release('u');
+    await pending;
+    await publish('one', anchor('a'));
+    await (clock as FakeClock).advance(1);
+    assert.deepEqual(woken.flat(), []);
+  });
+
   it('are not there without the gate, nor where the API has none', async () => {
     const message = 'ClusterTrustBundle projection is not supported in static kubelet mode';
     await assert.rejects(setUp({ enabled: false }).sorted({ name: 'one' }), { message });

@@ -42,9 +42,10 @@ export class TrustBundles {
 
   /** As PEM; empty where there are none and none need be there. Throws in upstream's words. */
   async anchors(wish: ClusterTrustBundleProjection, podUid: string): Promise<string> {
+    // Noted before anything is waited for: the Pod may be released meanwhile.
+    this.#holders.add(podUid);
     const bundles = this.#options.enabled ? await this.#follow() : undefined;
     if (!bundles) throw new Error(unsupported);
-    this.#holders.add(podUid);
     if (wish.name !== undefined) return this.#normalized(byName(bundles, wish.name, wish.optional ?? false));
     if (wish.signerName !== undefined) return this.#normalized(bySigner(bundles, wish, wish.optional ?? false));
     throw new Error('ClusterTrustBundle projection requires either name or signerName to be set');

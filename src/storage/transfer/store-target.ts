@@ -29,21 +29,30 @@ const writesAtOnce = 64;
 const mostRaised = 1_000_000;
 const pageLimit = 2000;
 
+/** Rejects where the store cannot be filled, before anything is written: of several stores of one cluster all are asked first. */
+export async function checkTarget(
+  store: Store<Buffer>,
+  source: TransferSource,
+  { prefix, replace = false, revision, keeps }: StoreTargetOptions,
+): Promise<void> {
+  const present = await store.range({ start: prefix, end: prefixEnd(prefix), limit: 1 });
+  if (present.count > 0 && !replace) throw new TransferError(`the target holds ${present.count} objects already`);
+  // How many belong here is not known where not all do.
+  const missing = revision - present.revision - (keeps ? 0 : source.count);
+  if (missing > mostRaised)
+    throw new TransferError(
+      `the target's revision would have to be raised from ${present.revision} to ${revision}, by more than ${mostRaised} writes`,
+    );
+}
+
 /** Resolves to the number of objects. */
 export async function fillStore(
   store: Store<Buffer>,
   source: TransferSource,
   options: StoreTargetOptions,
 ): Promise<number> {
-  const { prefix, replace = false, revision } = options;
-  const everything = { start: prefix, end: prefixEnd(prefix) };
-  const present = await store.range({ ...everything, limit: 1 });
-  if (present.count > 0 && !replace) throw new TransferError(`the target holds ${present.count} objects already`);
-  const missing = revision - present.revision - source.count;
-  if (missing > mostRaised)
-    throw new TransferError(
-      `the target's revision would have to be raised from ${present.revision} to ${revision}, by more than ${mostRaised} writes`,
-    );
+  await checkTarget(store, source, options);
+  const everything = { start: options.prefix, end: prefixEnd(options.prefix) };
   const digests = await copy(store, source, options);
   for await (const { key } of pages(store, everything)) if (!digests.has(key)) await store.remove(key);
   for await (const { key, value } of pages(store, everything)) digests.meet(key, value);

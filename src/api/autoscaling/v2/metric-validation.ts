@@ -7,7 +7,6 @@ import {
   notSupported,
   required,
 } from '../../../apimachinery/field-error.ts';
-import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import { dns1123Label, pathSegmentName } from '../../../apimachinery/names.ts';
 import { quantityOrZero, validateContainerResourceName } from '../../core/v1/resource-validation.ts';
 import type {
@@ -123,11 +122,11 @@ function validateTarget(at: FieldPath, target: MetricTarget | undefined): FieldE
   return errors;
 }
 
-function validateIdentifier(at: FieldPath, { name, selector }: MetricIdentifier): FieldError[] {
-  const errors = name
+/** As upstream, which takes any selector: who asks for the metric finds out what it is worth. */
+function validateIdentifier(at: FieldPath, { name }: MetricIdentifier): FieldError[] {
+  return name
     ? refused(at.child('name'), name, pathSegmentName(name))
     : [required(at.child('name'), 'must specify a metric name')];
-  return [...errors, ...validateLabelSelector(selector, at.child('selector'))];
 }
 
 export interface ReferenceOptions {

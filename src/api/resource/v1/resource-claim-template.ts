@@ -6,6 +6,7 @@ import { type ResourceClaimTemplate, resourceClaimTemplates } from '../../gen/re
 import type { KindBehaviour } from '../../kind.ts';
 import { validateTemplateMetadata } from '../../metadata-validation.ts';
 import { validateImmutable } from '../../validation.ts';
+import { demandOfRequests } from '../admin-access.ts';
 import { claimDefaults } from '../claim-defaults.ts';
 import { validateDeviceClaim } from '../claim-validation.ts';
 
@@ -15,6 +16,8 @@ export const resourceClaimTemplateBehaviour: KindBehaviour<ResourceClaimTemplate
   defaults(template) {
     claimDefaults(partOf(partOf(template, 'spec'), 'spec'));
   },
+  // As upstream, which names the path within the claim.
+  namespaceDemand: ({ spec }) => demandOfRequests(spec.spec?.devices?.requests),
   validate: ({ spec }) => [
     ...validateTemplateMetadata(path('spec', 'metadata'), spec.metadata),
     ...validateDeviceClaim(path('spec', 'spec', 'devices'), spec.spec?.devices),

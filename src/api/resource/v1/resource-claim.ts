@@ -6,6 +6,7 @@ import { type ResourceClaim, resourceClaims } from '../../gen/resource-v1.ts';
 import type { KindBehaviour } from '../../kind.ts';
 import { statusKeepsMetadata } from '../../strategy.ts';
 import { validateImmutable } from '../../validation.ts';
+import { demandOfRequests, demandOfResults } from '../admin-access.ts';
 import { claimDefaults, resultDefaults } from '../claim-defaults.ts';
 import { validateClaimStatus } from '../claim-status-validation.ts';
 import { validateDeviceClaim } from '../claim-validation.ts';
@@ -17,6 +18,7 @@ export const resourceClaimBehaviour: KindBehaviour<ResourceClaim> = {
     claimDefaults(partOf(claim, 'spec'));
     resultDefaults(claim.status?.allocation?.devices?.results);
   },
+  namespaceDemand: ({ spec }) => demandOfRequests(spec.devices?.requests),
   validate: ({ spec }) => validateDeviceClaim(path('spec', 'devices'), spec.devices),
   validateUpdate: ({ spec }, previous): FieldError[] => validateImmutable(path('spec'), spec, previous.spec),
   subresources: {
@@ -25,6 +27,11 @@ export const resourceClaimBehaviour: KindBehaviour<ResourceClaim> = {
         statusKeepsMetadata.prepareForUpdate?.(claim, previous, context);
         dropReleasedDevices(claim);
       },
+      // What was granted stands: an allocation never changes.
+      namespaceDemand: ({ status }, previous) =>
+        demandOfResults(previous.status?.allocation?.devices?.results)
+          ? undefined
+          : demandOfResults(status?.allocation?.devices?.results),
       validateUpdate: validateClaimStatus,
     },
   },
