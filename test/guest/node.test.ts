@@ -281,8 +281,9 @@ describe('a node with systemd and cgroup v2', { ...needs(...guestParts), timeout
       node.running('regular', { containers: [slow], terminationGracePeriodSeconds: 600 }),
       node.running('critical', { containers: [forever()], priorityClassName: critical }),
     ]);
-    // logind finds that it cannot only when everyone who delays has let go; it calls the shutdown off then, and says so.
-    await node.guest.run('systemctl mask -q --runtime poweroff.target; systemctl poweroff');
+    // logind finds that it cannot only when everyone who delays has let go; it calls the shutdown off then, and says so. It would
+    // not even begin with what is masked already.
+    await node.guest.run('systemctl poweroff; systemctl mask -q --runtime poweroff.target');
     await slowly(isShown);
     await node.create('late', { containers: [forever()] });
     await slowly(async () => (await node.pod('late')).status?.reason === 'NodeShutdown');
