@@ -15,15 +15,9 @@ import { checkHistory } from '../../src/storage/history-check.fixture.ts';
 import { etcdRig } from './etcd-rig.ts';
 import { lmdbRig } from './lmdb-rig.ts';
 import type { LoadCommand, LoadMessage } from './load-process.ts';
-import { machineRig } from './machine-rig.ts';
 import { oneOf, type Rig } from './rig.ts';
 
-export const rigs = {
-  lmdb: lmdbRig,
-  etcd: etcdRig,
-  machine: () => machineRig(),
-  'machine-without-sync': () => machineRig({ withoutSync: true }),
-} as const;
+export const rigs = { lmdb: lmdbRig, etcd: etcdRig } as const;
 export type Backend = keyof typeof rigs;
 
 export interface CampaignOptions {

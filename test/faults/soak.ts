@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- --backend lmdb|etcd|machine --faults N --seed S`: a campaign of any length, with a line for each fault. Status 1 and the line that
+ * `npm run soak -- --backend lmdb|etcd --faults N --seed S`: a campaign of any length, with a line for each fault. Status 1 and the line that
  * tries it again when a promise of the store was broken.
  */
 import { parseArgs } from 'node:util';
