@@ -3,6 +3,7 @@
  * upstream's defaults. `options.ts` makes it from flags and a configuration file; embedded and simulated kubelets pass what differs.
  */
 import type { Taint } from '../api/gen/core-v1.ts';
+import type { FeatureGates } from '../serving/feature-gates.ts';
 import type { SwapBehavior } from './containers/swap.ts';
 import type { PullVerificationPolicy } from './images/pull-verification.ts';
 import type { TopologyPolicy } from './resource-managers/topology-hints.ts';
@@ -65,7 +66,7 @@ export interface KubeletConfiguration {
   /** Existing groups that are limited to what is reserved, by `enforceNodeAllocatable`. */
   readonly systemReservedCgroup: string;
   readonly kubeReservedCgroup: string;
-  readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly featureGates: FeatureGates;
   readonly cpuManagerPolicy: 'none' | 'static';
   readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
   readonly cpuManagerReconcilePeriodMs: number;

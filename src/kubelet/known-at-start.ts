@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../apimachinery/status.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
+import { isGateOn } from '../serving/feature-gates.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
 import { restoredDevices } from './devices/restored-devices.ts';
@@ -62,7 +63,7 @@ function pulledImages(
   { clock, log }: ComponentContext,
   { configuration, host, metrics }: StartOptions & { readonly metrics: KubeletMetrics },
 ): PulledImages | undefined {
-  if (configuration.featureGates.KubeletEnsureSecretPulledImages === false) return undefined;
+  if (!isGateOn(configuration.featureGates, 'KubeletEnsureSecretPulledImages')) return undefined;
   const verification = {
     policy: configuration.imagePullCredentialsVerificationPolicy,
     allowlist: configuration.preloadedImagesVerificationAllowlist,

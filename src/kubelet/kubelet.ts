@@ -10,6 +10,7 @@ import { type Node, nodes, type Pod, pods, services as serviceType } from '../ap
 import { messageOf, notFound } from '../apimachinery/status.ts';
 import { type CauseList, subjectOf } from '../reconcile/causes.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
+import { isGateOn } from '../serving/feature-gates.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
@@ -415,12 +416,12 @@ class RunningKubelet implements Kubelet {
   /** What Pods get of the cluster's trust bundles and signers, behind upstream's gates. */
   #trust(recorder: ServiceParts['recorder']): Pick<VolumeSources, 'trust' | 'certificates'> {
     const { informers } = this.#context;
-    const { ClusterTrustBundleProjection = false, PodCertificateRequest = false } = this.configuration.featureGates;
+    const { featureGates } = this.configuration;
     const wake = (uid: string) => void this.workers.wake(uid);
     const shared = { ...pick(this.#context), informers };
     const certificates = new PodCertificates({
       ...shared,
-      enabled: PodCertificateRequest,
+      enabled: isGateOn(featureGates, 'PodCertificateRequest'),
       nodeName: this.nodeName,
       node: () => this.#reporter.node,
       event: (pod, reason, message) =>
@@ -430,7 +431,7 @@ class RunningKubelet implements Kubelet {
     return {
       trust: new TrustBundles({
         ...shared,
-        enabled: ClusterTrustBundleProjection,
+        enabled: isGateOn(featureGates, 'ClusterTrustBundleProjection'),
         onChange: (uids) => uids.forEach(wake),
       }),
       certificates,

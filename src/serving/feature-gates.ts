@@ -28,9 +28,9 @@ const gateOf = (name: string): FeatureGate | undefined => (Object.hasOwn(gates, 
 
 const stagesByGate: Readonly<Record<string, FeatureGate['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
-/** Whether the feature is on. Of a gate that this release does not know, as `fallback` says. */
-export function isGateOn(asked: FeatureGates | undefined, name: string, fallback = false): boolean {
-  return asked?.[name] ?? gateOf(name)?.isOn ?? fallback;
+/** Whether the feature is on; one that nobody knows is off. */
+export function isGateOn(asked: FeatureGates, name: string): boolean {
+  return asked[name] ?? gateOf(name)?.isOn ?? false;
 }
 
 export interface CheckedGates {

@@ -3,13 +3,13 @@
  * part draws changes nothing for the others.
  */
 import { createPrivateKey } from 'node:crypto';
+import { fnv1a } from '../base/fnv.ts';
 import { type Random, seededRandom } from '../base/random.ts';
 import type { KeySource } from '../pki/keys.ts';
 
 /** The sequence of the part `name`. */
 export function chanceOf(seed: number, name: string): Random {
-  let hash = 0x811c9dc5 ^ seed;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  const hash = fnv1a(name, 0x811c9dc5 ^ seed);
   return seededRandom(hash ^ (hash >>> 15));
 }
 

@@ -3,11 +3,13 @@
  * equal hashes whatever the order of their keys; a collision is told apart by the collision count. The hash itself is no contract:
  * whether two templates are the same is always decided by comparing them.
  */
+import { fnv1a } from '../../base/fnv.ts';
+
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 export function templateHash(template: unknown, collisionCount?: number): string {
-  let hash = fnv1a(0x811c9dc5, canonical(template));
-  if (collisionCount !== undefined) hash = fnv1a(hash, String.fromCharCode(...littleEndian(collisionCount)));
+  let hash = fnv1a(canonical(template));
+  if (collisionCount !== undefined) hash = fnv1a(String.fromCharCode(...littleEndian(collisionCount)), hash);
   return safeEncode(String(hash));
 }
 
@@ -16,13 +18,6 @@ function safeEncode(text: string): string {
   let encoded = '';
   for (let i = 0; i < text.length; i++) encoded += alphabet[text.charCodeAt(i) % alphabet.length];
   return encoded;
-}
-
-/** 32-bit FNV-1a over the UTF-8 bytes of `text`, going on from `hash`. */
-function fnv1a(hash: number, text: string): number {
-  let value = hash;
-  for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0;
-  return value;
 }
 
 function littleEndian(value: number): number[] {

@@ -6,6 +6,7 @@
 import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import { cpuShares } from '../containers/resources.ts';
 import type { MachineFacts } from '../host/host.ts';
@@ -60,7 +61,7 @@ export function nodeCgroupLimits(input: NodeCgroupInput): NodeCgroupLimits {
 
 /** Nothing is kept unless the configuration says so; undefined where memory has no qualities of service. */
 export function keptMemory({ facts, configuration, pods }: NodeCgroupInput): RequestedMemory | undefined {
-  if (facts.cgroupVersion !== 'v2' || !configuration.featureGates.MemoryQoS) return undefined;
+  if (facts.cgroupVersion !== 'v2' || !isGateOn(configuration.featureGates, 'MemoryQoS')) return undefined;
   if (configuration.memoryReservationPolicy !== 'TieredReservation') return { guaranteed: 0, burstable: 0 };
   const requestedBy = (qos: 'Guaranteed' | 'Burstable') =>
     pods.reduce((sum, pod) => sum + (qosClass(pod) === qos ? (podRequests(pod).memory ?? 0) : 0), 0);

@@ -1,5 +1,6 @@
 /** Which existing groups are limited to what is reserved for them: those that `enforceNodeAllocatable` names. Pure. */
 import { amountsOf } from '../../api/core/v1/pod-resources.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import { cpuShares } from '../containers/resources.ts';
 import type { CgroupLimits } from './cgroup-limits.ts';
@@ -22,7 +23,11 @@ export function reservedGroups(configuration: KubeletConfiguration): readonly Re
     const isWhole = enforceNodeAllocatable.includes(key);
     if (!isWhole && !enforceNodeAllocatable.includes(`${key}-compressible`)) return [];
     return [
-      { title, path, limits: limitsOf(reserved, { isWhole, keeps: configuration.featureGates.MemoryQoS === true }) },
+      {
+        title,
+        path,
+        limits: limitsOf(reserved, { isWhole, keeps: isGateOn(configuration.featureGates, 'MemoryQoS') }),
+      },
     ];
   });
 }

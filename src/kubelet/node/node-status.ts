@@ -2,6 +2,7 @@
 import type { ContainerImage, NodeAddress, NodeCondition, NodeStatus } from '../../api/gen/core-v1.ts';
 import { aggregate } from '../../apimachinery/go-text.ts';
 import { formatTime } from '../../apimachinery/time.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { DeviceCapacity } from '../devices/node-devices.ts';
 import type { PressureCondition } from '../eviction/pressure.ts';
@@ -73,7 +74,7 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
         }
       : {}),
     features: { supplementalGroupsPolicy: input.supplementalGroupsPolicy },
-    declaredFeatures: declaredFeatures.filter((feature) => configuration.featureGates[feature] ?? true),
+    declaredFeatures: declaredFeatures.filter((feature) => isGateOn(configuration.featureGates, feature)),
   };
 }
 

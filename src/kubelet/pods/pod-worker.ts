@@ -15,6 +15,7 @@ import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jitter } from '../../base/random.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import { podAsWhole } from '../resize/pod-level-status.ts';
 import { PodResize } from '../resize/pod-resize.ts';
 import type { ContainerStatus } from '../runtime/runtime.ts';
@@ -432,7 +433,7 @@ export class PodWorker {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
     const { clock, configuration, devices, metrics, statuses, runtimeName } = this.#services;
-    const showsDevices = configuration.featureGates.ResourceHealthStatus ?? true;
+    const showsDevices = isGateOn(configuration.featureGates, 'ResourceHealthStatus');
     const status = podStatus({
       pod: this.#podWithStatus(),
       observed: this.#observed,

@@ -1,5 +1,6 @@
 /** What of the machine and the configuration decides which limits containers get. */
 import { amountOf } from '../../api/core/v1/pod-resources.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { ResourceSettings } from '../containers/resources.ts';
 import type { PodServices } from './pod-services.ts';
 
@@ -19,7 +20,7 @@ export function resourceSettings({ allocatable, configuration, facts, resources 
     isUnified,
     killsWholeContainer: isUnified && !singleProcessOomKill,
     ...(facts.hasSwapController ? { swap: { behavior: swapBehavior, capacityBytes: facts.swapBytes } } : {}),
-    ...(isUnified && featureGates.MemoryQoS
+    ...(isUnified && isGateOn(featureGates, 'MemoryQoS')
       ? {
           memoryQos: {
             throttlingFactor: memoryThrottlingFactor,

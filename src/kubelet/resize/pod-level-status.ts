@@ -9,6 +9,7 @@
 import { podLimits, podRequests } from '../../api/core/v1/pod-resources.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { parseQuantity, quantityOf, quantityOfMilli } from '../../apimachinery/quantity.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { CgroupLimits } from '../cgroups/cgroup-limits.ts';
 import { podCgroupLimits } from '../containers/resources.ts';
 import type { PodServices } from '../pods/pod-services.ts';
@@ -28,7 +29,7 @@ const leastLimitMilli = 10;
 /** Of a Pod with its newest status; undefined where the gate is off. */
 export function podAsWhole(services: PodServices, pod: Pod, observed: RuntimePod): WholePodStatus | undefined {
   const { cgroupsPerQos, featureGates } = services.configuration;
-  if (featureGates.InPlacePodLevelResourcesVerticalScaling === false) return undefined;
+  if (!isGateOn(featureGates, 'InPlacePodLevelResourcesVerticalScaling')) return undefined;
   const actuated = actuatedPod(services, pod, observed);
   const limits = cgroupsPerQos ? podCgroupLimits(actuated, resourceSettings(services)) : undefined;
   return podLevelStatus(pod, { actuated, limits });

@@ -3,6 +3,7 @@
  * is asked for must not start. Pure; what may be combined, and the messages, are upstream's.
  */
 import { quote } from '../../apimachinery/go-text.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 
 export interface CpuPolicyOptions {
@@ -32,15 +33,14 @@ const strictReservation = 'strict-cpu-reservation';
 const byCache = 'prefer-align-cpus-by-uncorecache';
 
 /** By option, which gate it needs; absent: none. */
-const cpuOptions: ReadonlyMap<string, { readonly level: string; readonly isOnByDefault: boolean } | undefined> =
-  new Map([
-    [fullCores, undefined],
-    [strictReservation, undefined],
-    [byCache, undefined],
-    [acrossNodes, { level: 'Beta', isOnByDefault: true }],
-    [bySocket, { level: 'Alpha', isOnByDefault: false }],
-    [acrossCores, { level: 'Alpha', isOnByDefault: false }],
-  ]);
+const cpuOptions: ReadonlyMap<string, 'Alpha' | 'Beta' | undefined> = new Map([
+  [fullCores, undefined],
+  [strictReservation, undefined],
+  [byCache, undefined],
+  [acrossNodes, 'Beta'],
+  [bySocket, 'Alpha'],
+  [acrossCores, 'Alpha'],
+]);
 
 const excluding = [
   [fullCores, acrossCores],
@@ -52,9 +52,9 @@ const excluding = [
 export function cpuPolicyOptions({ cpuManagerPolicyOptions: given, featureGates }: Configuration): CpuPolicyOptions {
   for (const [name, value] of Object.entries(given)) {
     if (!cpuOptions.has(name)) throw new Error(`unknown CPU Manager Policy option: ${quote(name)}`);
-    const gate = cpuOptions.get(name);
-    if (gate && !(featureGates[`CPUManagerPolicy${gate.level}Options`] ?? gate.isOnByDefault))
-      throw new Error(`CPU Manager Policy ${gate.level}-level Options not enabled, but option ${quote(name)} provided`);
+    const level = cpuOptions.get(name);
+    if (level && !isGateOn(featureGates, `CPUManagerPolicy${level}Options`))
+      throw new Error(`CPU Manager Policy ${level}-level Options not enabled, but option ${quote(name)} provided`);
     booleanOf(name, value);
   }
   const isOn = (name: string) => given[name] !== undefined && booleanOf(name, given[name]);

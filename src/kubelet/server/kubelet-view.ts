@@ -7,6 +7,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { HistogramSample } from '../../base/metrics/families.ts';
 import type { CauseList } from '../../reconcile/causes.ts';
+import { isGateOn } from '../../serving/feature-gates.ts';
 import type { CertificateRotation } from '../certificates/certificate-rotation.ts';
 import type { CsiVolumeStats } from '../csi/csi-stats.ts';
 import type { MachineFacts, MachineUsage, PressureStalls } from '../host/host.ts';
@@ -102,7 +103,7 @@ export function viewOf(
       const { runtime, host } = kubelet;
       return podLog(worker, container, options, { runtime, logs: host.logs, nowMs: clock.now(), signal });
     },
-    checkpointDirectory: featureGates.ContainerCheckpoint === false ? undefined : join(rootDirectory, 'checkpoints'),
+    checkpointDirectory: isGateOn(featureGates, 'ContainerCheckpoint') ? join(rootDirectory, 'checkpoints') : undefined,
     facts: () => kubelet.host.facts(),
     usage: () => kubelet.host.usage(),
     pressure: () => kubelet.host.pressure(),

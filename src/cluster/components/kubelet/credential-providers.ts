@@ -13,6 +13,7 @@ import {
 } from '../../../kubelet/images/credential-provider-settings.ts';
 import type { KubeletOptions } from '../../../kubelet/kubelet.ts';
 import type { KubeletSettings } from '../../../kubelet/options.ts';
+import { isGateOn } from '../../../serving/feature-gates.ts';
 import { CommandError } from '../../command-error.ts';
 import type { ComponentEnvironment } from '../flags/component-definition.ts';
 import { decodeAsWritten, readConfigurationFile } from '../flags/configuration-file.ts';
@@ -28,7 +29,7 @@ export function credentialProviders(
   if (path === '' && directory === '') return undefined;
   if (!exists(directory)) throw refusal(`plugin binary directory ${directory} did not exist`);
   const fields = configured(path);
-  const tokensAllowed = featureGates.KubeletServiceAccountTokenForCredentialProviders ?? true;
+  const tokensAllowed = isGateOn(featureGates, 'KubeletServiceAccountTokenForCredentialProviders');
   const errors = credentialProviderErrors(fields, { tokensAllowed });
   if (errors.length > 0) throw refusal(`failed to validate credential provider config: ${errorsText(errors)}`);
   const providers = fields.map(credentialProvider);
