@@ -215,11 +215,10 @@ class Scheduler {
   /** The attempt came to no answer. What is wrong with what the Pod asks for is told to who made it. */
   #failed(entry: QueuedPod, error: unknown): void {
     const { pod } = entry;
-    this.#context.log.error('placing a pod failed', { pod: podName(pod), error });
     if (error instanceof SchedulingFailure) {
       this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', error.message);
       void this.#explain(pod, { reason: 'SchedulerError', message: error.message }, pod.status?.nominatedNodeName);
-    }
+    } else this.#context.log.error('placing a pod failed', { pod: podName(pod), error });
     this.#queue.retry(entry);
   }
 
