@@ -6,6 +6,9 @@ import { isControlledBy } from '../../apimachinery/meta.ts';
 import type { Pod, PodResourceClaim } from '../gen/core-v1.ts';
 import type { ResourceClaim } from '../gen/resource-v1.ts';
 
+/** On claims that have devices. */
+export const protectionFinalizer = 'resource.kubernetes.io/delete-protection';
+
 export interface ClaimName {
   /** Undefined: nothing was to be made for this entry. */
   readonly name: string | undefined;

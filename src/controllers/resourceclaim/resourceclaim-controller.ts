@@ -10,7 +10,7 @@ import {
   resourceClaims,
   resourceClaimTemplates,
 } from '../../api/gen/resource-v1.ts';
-import { checkOwner, claimNameOf, isReservedFor } from '../../api/resource/pod-claims.ts';
+import { checkOwner, claimNameOf, isReservedFor, protectionFinalizer } from '../../api/resource/pod-claims.ts';
 import { controllerOf, controllerReference, isControlledBy, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound, messageOf, notFound } from '../../apimachinery/status.ts';
 import { type CauseNote, type CauseSubject, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
@@ -27,7 +27,6 @@ export interface ResourceClaimOptions {
 
 /** Names the entry of the Pod that a claim was made for. */
 const podClaimAnnotation = 'resource.kubernetes.io/pod-claim-name';
-const protectionFinalizer = 'resource.kubernetes.io/delete-protection';
 const byPod = 'pod/';
 const byClaim = 'claim/';
 

@@ -24,12 +24,12 @@ import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import type { NodeInfo } from '../cluster-state.ts';
-import { allocationResult } from '../devices/allocation-result.ts';
-import { bindClaim, hasConditions, isOverdue, isReady, whenReady } from '../devices/claim-binding.ts';
-import { ClaimLedger } from '../devices/claim-ledger.ts';
-import { SearchTooLong, searchDevices } from '../devices/device-search.ts';
-import { SliceIndex } from '../devices/pools.ts';
-import { claimName } from '../devices/requests.ts';
+import { allocationResult } from '../device-search/allocation-result.ts';
+import { bindClaim, hasConditions, isOverdue, isReady, whenReady } from '../device-search/claim-binding.ts';
+import { ClaimLedger } from '../device-search/claim-ledger.ts';
+import { SearchTooLong, searchDevices } from '../device-search/device-search.ts';
+import { SliceIndex } from '../device-search/pools.ts';
+import { claimName } from '../device-search/requests.ts';
 import {
   normalizeByHighest,
   type PreparedPlugin,

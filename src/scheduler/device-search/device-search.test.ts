@@ -1,7 +1,6 @@
 /** Which devices a claim gets on a node: case by case, and laws of the search over any pools and claims. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Node } from '../../api/gen/core-v1.ts';
 import type {
   Device,
@@ -14,6 +13,7 @@ import type {
 } from '../../api/gen/resource-v1.ts';
 import { type DeviceMatcher, deviceMatcher } from '../../api/resource/selector-expression.ts';
 import { seededRandom } from '../../base/random.ts';
+import fc from '../../testing/properties.fixture.ts';
 import { allocationResult } from './allocation-result.ts';
 import { type DevicesInUse, SearchTooLong, searchDevices } from './device-search.ts';
 import { SliceIndex } from './pools.ts';

@@ -4,14 +4,13 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { type AllocationResult, type ResourceClaim, resourceClaims } from '../../api/gen/resource-v1.ts';
+import { protectionFinalizer } from '../../api/resource/pod-claims.ts';
 import { keyOf } from '../../apimachinery/meta.ts';
 import { isConflict, messageOf } from '../../apimachinery/status.ts';
 import { formatTime } from '../../apimachinery/time.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { claimName } from './requests.ts';
-
-export const deviceFinalizer = 'resource.kubernetes.io/delete-protection';
 
 export interface BindingContext {
   readonly client: Client;
@@ -58,8 +57,8 @@ async function write(
   if (allocation) {
     if (claim.status?.allocation) throw new Error(`${who} got allocated elsewhere in the meantime`);
     const { finalizers = [] } = claim.metadata;
-    if (!finalizers.includes(deviceFinalizer)) {
-      const metadata = { ...claim.metadata, finalizers: [...finalizers, deviceFinalizer] };
+    if (!finalizers.includes(protectionFinalizer)) {
+      const metadata = { ...claim.metadata, finalizers: [...finalizers, protectionFinalizer] };
       current = await client
         .update(resourceClaims, { ...claim, metadata }, { signal })
         .catch(failed('add finalizer to'));
