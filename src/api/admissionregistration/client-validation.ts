@@ -5,10 +5,15 @@ import type { ServiceReference, WebhookClientConfig } from '../gen/admissionregi
 
 const urlForm = '; desired format: https://host[/path]';
 
-export function validateWebhookClient(at: FieldPath, client: WebhookClientConfig | undefined): FieldError[] {
+export function validateWebhookClient(
+  at: FieldPath,
+  client: WebhookClientConfig | undefined,
+  { saysWhatIsMissing = true } = {},
+): FieldError[] {
   const { url, service } = client ?? {};
   if ((url == null) === (service == null)) return [required(at, 'exactly one of url or service is required')];
-  return url == null ? validateService(at.child('service'), service!) : validateUrl(at.child('url'), url);
+  if (url != null) return validateUrl(at.child('url'), url);
+  return validateService(at.child('service'), service!, saysWhatIsMissing);
 }
 
 function validateUrl(at: FieldPath, text: string): FieldError[] {
@@ -35,10 +40,15 @@ function validateUrl(at: FieldPath, text: string): FieldError[] {
   return errors;
 }
 
-function validateService(at: FieldPath, { name, namespace, path, port = 0 }: ServiceReference): FieldError[] {
+function validateService(
+  at: FieldPath,
+  { name, namespace, path, port = 0 }: ServiceReference,
+  saysWhatIsMissing: boolean,
+): FieldError[] {
+  const missing = (field: string) => required(at.child(field), saysWhatIsMissing ? `service ${field} is required` : '');
   const errors: FieldError[] = [];
-  if (!name) errors.push(required(at.child('name'), 'service name is required'));
-  if (!namespace) errors.push(required(at.child('namespace'), 'service namespace is required'));
+  if (!name) errors.push(missing('name'));
+  if (!namespace) errors.push(missing('namespace'));
   const wrongPort = portNumber(port);
   if (wrongPort.length > 0) errors.push(invalid(at.child('port'), port, `port is not valid: ${wrongPort.join(',')}`));
   return path ? [...errors, ...validateServicePath(at.child('path'), path)] : errors;

@@ -3,6 +3,7 @@
  * object; everything else (Tables, metadata only, YAML, pretty JSON) is made for this one answer.
  */
 
+import type { Column } from '../../api/kind.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { statusError } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -23,6 +24,8 @@ export interface ReplyContext {
   readonly envelope: Envelope;
   readonly includeObject: IncludeObject;
   readonly clock: Clock;
+  /** Of a Table, where the answer is not an object of the resource. */
+  readonly columns?: readonly Column<KubeObject>[];
 }
 
 export interface ReplyOptions {
@@ -84,7 +87,11 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
 }
 
 function listHead(resource: ServedResource, page: ListPage) {
-  return { kind: resource.listKind, apiVersion: resource.apiVersion, metadata: listMetadata(page) };
+  return {
+    kind: resource.listKind,
+    apiVersion: resource.apiVersion,
+    metadata: listMetadata(page, { untyped: resource.custom !== undefined }),
+  };
 }
 
 /** A long list needs turns of the loop already to learn its length, which stands before everything else. */
@@ -146,12 +153,12 @@ function goTypeOf({ row, custom }: ServedResource, suffix: '' | 'List'): string 
 
 /** The Table of these objects as this client wants it. */
 export function table(
-  { resource, includeObject, clock }: ReplyContext,
+  { resource, columns, includeObject, clock }: ReplyContext,
   transform: Transform,
   rows: readonly TableRow[],
   told: { readonly metadata: object; readonly headers?: boolean },
 ): object {
-  return tableOf(resource.stored?.behaviour, rows, {
+  return tableOf(columns ? { columns } : resource.stored?.behaviour, rows, {
     ...told,
     version: transform.version,
     includeObject,
