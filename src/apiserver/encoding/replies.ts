@@ -108,10 +108,18 @@ function replyWithMessages({ output, resource, clock }: ReplyContext, page: List
   return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks, object } };
 }
 
-/** `299 - "text"` for each: what clients print as `Warning: text`. */
+/**
+ * `299 - "text"` for each: what clients print as `Warning: text`. Told once, without those that no header can hold, and cut short
+ * where together they are too long.
+ */
 export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
-  if (warnings.length === 0) return {};
-  return { warning: warnings.map((text) => `299 - "${escapeWarning(text)}"`).join(', ') };
+  const told = [...new Set(warnings)].filter((text) => text !== '' && !/\p{Cc}/u.test(text));
+  if (told.length === 0) return {};
+  return {
+    warning: shortened(told)
+      .map((text) => `299 - "${escapeWarning(text)}"`)
+      .join(', '),
+  };
 }
 
 function transformOne(context: ReplyContext, transform: Transform, row: TableRow): object {
@@ -187,6 +195,23 @@ function headersOf(output: Output, { warnings = [] }: ReplyOptions): Readonly<Re
   return { 'content-type': output.format.mediaType, ...warningHeader(warnings) };
 }
 
+const mostCharacters = 4096;
+const mostOfOne = 256;
+
+function shortened(warnings: readonly string[]): readonly string[] {
+  const whole = warnings.reduce((sum, text) => sum + [...text].length, 0);
+  if (whole <= mostCharacters) return warnings;
+  const kept: string[] = [];
+  let length = 0;
+  for (const text of warnings) {
+    if (length >= mostCharacters) break;
+    const start = [...text].slice(0, mostOfOne);
+    length += start.length;
+    kept.push(start.join(''));
+  }
+  return kept;
+}
+
 function escapeWarning(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&');
+  return text.replace(/["\\]/g, '\\$&');
 }

@@ -149,26 +149,27 @@ async function writeScale(
 }
 
 function columnsOf(
-  first: Column<KubeObject>,
-  last: Column<KubeObject>,
   about: Readonly<Record<'desired' | 'available', string>>,
+  { name, since }: { readonly name: Column<KubeObject>; readonly since: Column<KubeObject> },
 ) {
   return [
-    first,
+    name,
     integer<Scale>('Desired', ({ spec }) => spec?.replicas ?? 0, { description: about.desired }),
     integer<Scale>('Available', ({ status }) => status?.replicas ?? 0, { description: about.available }),
-    last,
+    since,
   ] as readonly Column<KubeObject>[];
 }
 
-const builtInColumns = columnsOf({ ...nameColumn, format: '' }, ageColumn, {
-  desired: 'replicas is the desired number of instances for the scaled object.',
-  available: 'replicas is the actual number of observed instances of the scaled object.',
-});
+const builtInColumns = columnsOf(
+  {
+    desired: 'replicas is the desired number of instances for the scaled object.',
+    available: 'replicas is the actual number of observed instances of the scaled object.',
+  },
+  { name: { ...nameColumn, format: '' }, since: ageColumn },
+);
 const customColumns = columnsOf(
-  nameColumn,
-  { ...ageColumn, type: 'date' },
   { desired: 'Number of desired replicas', available: 'Number of actual replicas' },
+  { name: nameColumn, since: { ...ageColumn, type: 'date' } },
 );
 
 function replyWithScale({ reply, resource, warnings }: Operation, scale: Scale): ApiResponse {

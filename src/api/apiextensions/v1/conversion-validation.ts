@@ -25,7 +25,7 @@ export function validateConversion(
   }
   if (!client) errors.push(required(clientAt, 'required when strategy is set to Webhook'));
   else {
-    errors.push(...validateWebhookClient(clientAt, client, { saysWhatIsMissing: false }));
+    errors.push(...validateWebhookClient(clientAt, client));
     if (client.caBundle && leniency.validCaBundle) errors.push(...validateCaBundle(clientAt, client.caBundle));
   }
   return [...errors, ...validateReviewVersions(versionsAt, versions, leniency)];
