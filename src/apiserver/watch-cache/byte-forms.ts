@@ -5,7 +5,10 @@ import type { ObjectForm, StoredMediaType } from './object-form.ts';
 
 const jsonForm: ObjectForm<Uint8Array> = {
   keepsObjects: false,
-  toStored: (kind, object) => kind.codec.encodeStored(object),
+  toStored(kind, object, standing) {
+    const { bytes, members } = kind.codec.encodeStored(object, standing);
+    return { value: bytes, members };
+  },
   toObject(kind, value) {
     const object = decodeKept(kind, value);
     kind.behaviour.defaults?.(object);
@@ -20,10 +23,10 @@ const keptAsJson: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apireg
 
 const protobufForm: ObjectForm<Uint8Array> = {
   ...jsonForm,
-  toStored(kind, object) {
+  toStored(kind, object, standing) {
     const { protobuf } = kind.codec;
-    if (kind.custom || !protobuf || keptAsJson.has(kind.hub.group)) return jsonForm.toStored(kind, object);
-    return wrapMessage(kind.hubApiVersion, kind.hub.kind, protobuf.encode(object));
+    if (kind.custom || !protobuf || keptAsJson.has(kind.hub.group)) return jsonForm.toStored(kind, object, standing);
+    return { value: wrapMessage(kind.hubApiVersion, kind.hub.kind, protobuf.encode(object)) };
   },
 };
 
