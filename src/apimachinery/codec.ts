@@ -4,7 +4,10 @@
  * its matter, save that their repeated keys are found by `decodeUntyped`.
  *
  * How a body is read: `JSON.parse`, then the fast decoder, then keys counted in the text are compared with keys visited. Only a
- * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words.
+ * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words. Members that the caller knows are
+ * left out of all that (`known-text.ts`).
+ *
+ * Length: the ways in which a body is read share their steps and their errors, and belong side by side.
  */
 
 import { ProtobufError } from '../base/protobuf/wire-reader.ts';

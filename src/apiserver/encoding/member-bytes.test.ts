@@ -66,8 +66,10 @@ test('a value that somebody may still change is written, not copied', () => {
   assert.match(textOf(codec.encodeStored(object, standing)), /changed/);
 });
 
+type Client = (text: string, standing: StandingObject, random: Random) => string;
+
 /** What a client makes of the text that it has read: the same, or what is meant to be taken for it. */
-const clients: Readonly<Record<string, (text: string, standing: StandingObject, random: Random) => string>> = {
+const clients: Readonly<Record<string, Client>> = {
   'as it was': (text) => text,
   'with a label': (text) => text.replace('"metadata":{', '"metadata":{"labels":{"turn":"next"},'),
   indented: (text) => JSON.stringify(JSON.parse(text), undefined, 2),
@@ -108,8 +110,8 @@ const clients: Readonly<Record<string, (text: string, standing: StandingObject, 
   'of another kind': (text) => text.replace(/"kind":"[^"]*"/, '"kind":"Other"'),
   'of no kind': (text) => text.replace(/"kind":"[^"]*",/, ''),
   'cut short': (text, _, random) => text.slice(0, Math.floor(random.next() * text.length)),
-  'with a byte changed': (text, _, random) => changedAt(text, random, 1),
-  'with bytes put in': (text, _, random) => changedAt(text, random, 0),
+  'with a byte changed': (text, _, random) => changedAt(text, random, { length: 1 }),
+  'with bytes put in': (text, _, random) => changedAt(text, random, { length: 0 }),
 };
 
 /** `"kind":...,"apiVersion":...` */
@@ -122,7 +124,7 @@ function membersText(encoded: EncodedObject): string {
   return encoded.members.map((member) => bytesOf(encoded, member)).join(',');
 }
 
-function changedAt(text: string, random: Random, length: number): string {
+function changedAt(text: string, random: Random, { length }: { readonly length: number }): string {
   const at = Math.floor(random.next() * text.length);
   const put = ['"', '\\', '{', '}', ',', ':', 'null', '[]', ' ', '\u0000', '{"a":1}', 'ä'];
   return text.slice(0, at) + put[Math.floor(random.next() * put.length)]! + text.slice(at + length);

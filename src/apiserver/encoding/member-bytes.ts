@@ -46,7 +46,10 @@ export function memberOf({ metadata, ...object }: KubeObject, name: string): unk
 }
 
 /** Writes an object of a kind of the tables; members that are the very values of `standing` are copied from its bytes. */
-export function encodeByMembers(object: KubeObject, typeId: string, standing?: StandingObject): EncodedObject {
+export function encodeByMembers(
+  object: KubeObject,
+  { typeId, standing }: { readonly typeId: string; readonly standing?: StandingObject | undefined },
+): EncodedObject {
   const writing = new Writing(standing);
   writing.struct(object, typeId);
   return writing.end();

@@ -109,7 +109,7 @@ class TableCodec implements ResourceCodec {
   }
 
   encodeStored(object: KubeObject, standing?: StandingObject): EncodedObject {
-    return encodeByMembers(object, this.type.id, standing);
+    return encodeByMembers(object, { typeId: this.type.id, standing });
   }
 
   toStored(object: KubeObject): KubeObject {

@@ -84,8 +84,7 @@ async function decodeBytes(request: ApiRequest, codec: ResourceCodec, { options,
  */
 export async function decodeResource(
   operation: Operation,
-  options: WriteOptions,
-  standing?: CacheEntry,
+  { options, standing }: { readonly options: WriteOptions; readonly standing?: CacheEntry | undefined },
 ): Promise<Draft<KubeObject>> {
   const { request, resource, warnings } = operation;
   const target = { options, warnings, standing: resource.conversion ? undefined : standing };

@@ -33,7 +33,7 @@ export interface UpdateOutcome {
 export async function update(operation: Operation): Promise<ApiResponse> {
   const { request, kind, subresource, storage } = operation;
   const options = parseWriteOptions(request.query, 'UpdateOptions');
-  const object = await decodeResource(operation, options, storage.cache.get(keyOf(operation)));
+  const object = await decodeResource(operation, { options, standing: storage.cache.get(keyOf(operation)) });
   await operation.turnForOthers();
   checkIdentity(operation, object);
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
