@@ -17,7 +17,7 @@ import { TableEncoder, type WritableMember } from './encode.ts';
 import { jsonText, parseJson } from './exact-json.ts';
 import { quote } from './go-text.ts';
 import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson, wellFormed } from './json-text.ts';
-import { type KnownMember, scanAround, withoutKnown } from './known-text.ts';
+import type { KnownText } from './known-text.ts';
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
 import { MessageReader } from './protobuf/message-reader.ts';
 import { MessageWriter } from './protobuf/message-writer.ts';
@@ -37,7 +37,7 @@ export interface DecodeRequest {
   /** Reads YAML; by default here and now, however long it takes. */
   readonly yaml?: ((text: string) => YamlConversion) | undefined;
   /** Members that the body may have as they are: where it does, their very values become the object's. */
-  readonly known?: readonly KnownMember[] | undefined;
+  readonly known?: KnownText | undefined;
 }
 
 /** An object as the tables have it: known fields in canonical form, `kind` and `apiVersion` set. */
@@ -91,13 +91,11 @@ export class Codec {
   /** Reads what is left of a body without the members that are known; undefined where it must be read whole. */
   #decodeAround(body: Uint8Array | string, request: DecodeRequest): Decoded | undefined {
     const { known, format, expected } = request;
-    if (!known?.length || typeof body === 'string' || format === 'yaml') return undefined;
-    const shortened = withoutKnown(body, known);
-    if (!shortened) return undefined;
-    const text = wellFormed(shortened.text);
-    const scanned = scanAround({ ...shortened, text });
-    if (!scanned || scanned.inexact || scanned.depth > maxJsonDepth) return undefined;
-    const value = parsePlain(text);
+    if (!known || typeof body === 'string' || format === 'yaml') return undefined;
+    const shortened = known.leaveOutOf(body);
+    const scanned = shortened?.scan();
+    if (!shortened || !scanned || scanned.inexact || scanned.depth > maxJsonDepth) return undefined;
+    const value = parsePlain(wellFormed(shortened.text));
     if (value?.kind !== expected.kind || value.apiVersion !== apiVersionOf(expected)) return undefined;
     const read = this.#tryRead(value, this.#typeFor(expected, expected));
     if (read?.visitedKeys !== scanned.keys) return undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scanJson } from './json-text.ts';
-import { type KnownMember, scanAround, withoutKnown } from './known-text.ts';
+import { type KnownMember, KnownText } from './known-text.ts';
 
 const spec: KnownMember = { name: 'spec', bytes: Buffer.from('"spec":{"a":[1,"x"]}'), value: {} };
 const owners: KnownMember = {
@@ -12,7 +12,7 @@ const owners: KnownMember = {
 };
 
 function shortened(text: string) {
-  return withoutKnown(Buffer.from(text), [spec, owners]);
+  return new KnownText([spec, owners]).leaveOutOf(Buffer.from(text));
 }
 
 describe('a text without what is known', () => {
@@ -27,7 +27,7 @@ describe('a text without what is known', () => {
         ['managedFields', 'null'],
       ],
     );
-    assert.deepEqual(scanAround(result), scanJson(result.text));
+    assert.deepEqual(result.scan(), scanJson(result.text));
   });
 
   it('is none where no member is in it', () => {
@@ -38,7 +38,7 @@ describe('a text without what is known', () => {
   it('finds a member behind places that only begin like it', () => {
     const long: KnownMember = { name: 'spec', bytes: Buffer.from(`"spec":{"a":"${'x'.repeat(50)}"}`), value: {} };
     const body = Buffer.from(`{"metadata":{"spec":{"a":"${'x'.repeat(40)}"}},${long.bytes}}`);
-    assert.ok(scanAround(withoutKnown(body, [long])!));
+    assert.ok(new KnownText([long]).leaveOutOf(body)?.scan());
   });
 });
 
@@ -57,7 +57,7 @@ describe('a hole is not a member', () => {
     it(where, () => {
       const result = shortened(text);
       assert.ok(result);
-      assert.equal(scanAround(result), undefined);
+      assert.equal(result.scan(), undefined);
     });
   }
 });

@@ -17,7 +17,6 @@ import { badRequest, internalError } from '../../apimachinery/status.ts';
 import { applyDefaults } from '../../apimachinery/structural-schema/defaulting.ts';
 import type { CoerceOptions } from '../../apimachinery/structural-schema/object-metadata.ts';
 import type { StructuralSchema } from '../../apimachinery/structural-schema/schema.ts';
-import type { EncodedObject } from '../encoding/member-bytes.ts';
 import type { BodyRequest, ResourceCodec } from '../encoding/resource-codec.ts';
 import { customObjects } from './custom-objects.ts';
 
@@ -94,8 +93,8 @@ class CustomCodec implements ResourceCodec {
     return this.#fromStorage(draft(stored) as unknown as Fields);
   }
 
-  encodeStored(object: KubeObject): EncodedObject {
-    return { bytes: encodeCustom(object, this.#storageApiVersion), members: [] };
+  encodeStored(object: KubeObject): Buffer {
+    return encodeCustom(object, this.#storageApiVersion);
   }
 
   toStored(object: KubeObject): KubeObject {

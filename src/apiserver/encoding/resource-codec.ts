@@ -5,14 +5,13 @@
 
 import { builtinSchema } from '../../api/schema.ts';
 import type { Decoded, FieldValidation } from '../../apimachinery/codec.ts';
-import type { KnownMember } from '../../apimachinery/known-text.ts';
+import type { KnownText } from '../../apimachinery/known-text.ts';
 import { type Shape, Shapes } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import type { TypeSchema } from '../../apimachinery/schema.ts';
 import { once } from '../../base/once.ts';
 import { builtinCodec } from './json.ts';
-import { type EncodedObject, encodeByMembers, type StandingObject } from './member-bytes.ts';
 import type { YamlConverter } from './yaml-thread.ts';
 
 export interface BodyRequest {
@@ -20,8 +19,8 @@ export interface BodyRequest {
   readonly format?: 'json' | 'yaml' | undefined;
   /** Reads YAML; by default here and now. */
   readonly yaml?: YamlConverter | undefined;
-  /** Members that a body in JSON may have as they are. */
-  readonly known?: readonly KnownMember[] | undefined;
+  /** What a body in JSON may have as it is. */
+  readonly known?: KnownText | undefined;
 }
 
 /** Kubernetes' protobuf, which only the kinds of the tables have. */
@@ -41,11 +40,8 @@ export interface ResourceCodec {
   decodeStored(bytes: Uint8Array): KubeObject;
   /** The same for a store that keeps objects. The given object is frozen and stays as it is. */
   current(stored: KubeObject): KubeObject;
-  /**
-   * Canonical JSON as the store keeps it: in the version in which the resource is stored. `standing`: what was written in the object's place
-   * before, of which it may share members.
-   */
-  encodeStored(object: KubeObject, standing?: StandingObject): EncodedObject;
+  /** Canonical JSON as the store keeps it: in the version in which the resource is stored. */
+  encodeStored(object: KubeObject): Buffer;
   /** The object as a store of objects keeps it. */
   toStored(object: KubeObject): KubeObject;
   /** Canonical JSON in this version. `kind` and `apiVersion` must be set. */
@@ -108,8 +104,8 @@ class TableCodec implements ResourceCodec {
     return stored;
   }
 
-  encodeStored(object: KubeObject, standing?: StandingObject): EncodedObject {
-    return encodeByMembers(object, { typeId: this.type.id, standing });
+  encodeStored(object: KubeObject): Buffer {
+    return this.encode(object);
   }
 
   toStored(object: KubeObject): KubeObject {

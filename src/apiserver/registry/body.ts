@@ -6,7 +6,6 @@ import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import type { GroupVersionKind } from '../../apimachinery/resource.ts';
 import { badRequest } from '../../apimachinery/status.ts';
 import { inputFormat } from '../encoding/media-types.ts';
-import { knownMembers } from '../encoding/member-bytes.ts';
 import { noProtobufForm } from '../encoding/protobuf.ts';
 import { type ResourceCodec, tableCodec } from '../encoding/resource-codec.ts';
 import { yamlConverter } from '../encoding/yaml-thread.ts';
@@ -68,8 +67,7 @@ async function decodeBytes(request: ApiRequest, codec: ResourceCodec, { options,
   const bytes = request.body.kind === 'bytes' ? await request.body.read(bodyLimitBytes) : Buffer.alloc(0);
   if (format !== 'protobuf') {
     const yaml = format === 'yaml' ? await yamlConverter(request, bytes.toString('utf8')) : undefined;
-    const known = standing?.standing();
-    return codec.decode(bytes, { fieldValidation, format, yaml, known: known && knownMembers(known) });
+    return codec.decode(bytes, { fieldValidation, format, yaml, known: standing?.knownText() });
   }
   if (codec.protobuf) return codec.protobuf.decode(bytes, { fieldValidation });
   const { kind, version } = codec.gvk;

@@ -1,7 +1,7 @@
 /**
  * Parts of an object that an update leaves as they stand: spec, while labels or a status change. The new object has the stored object's own,
  * frozen, in place of a copy, and whoever compares the two, freezes, validates, shares or encodes passes over what is the very same. A patch does not
- * touch such parts; a client that sends the whole object sends their very bytes (`encoding/member-bytes.ts`), or, in this process, the very values.
+ * touch such parts; a client that sends the whole object sends their very bytes (`watch-cache/member-bytes.ts`), or, in this process, the very values.
  *
  * The code of kinds changes objects in place. Where it would change a standing part the engine refuses (modules are strict), and the step
  * is run again on a copy: so a step handed to `inPlace` must give the same when it is run a second time on what it left behind, as

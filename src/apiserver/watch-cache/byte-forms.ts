@@ -1,14 +1,18 @@
 /** The forms of stores of bytes; loaded with the first such store. */
 import { wrapMessage } from '../../apimachinery/protobuf/envelope.ts';
 import { decodeKept, keptVersion } from './kept-object.ts';
+import { encodeByMembers, knownText } from './member-bytes.ts';
 import type { ObjectForm, StoredMediaType } from './object-form.ts';
 
 const jsonForm: ObjectForm<Uint8Array> = {
   keepsObjects: false,
   toStored(kind, object, standing) {
-    const { bytes, members } = kind.codec.encodeStored(object, standing);
+    const { codec, custom } = kind;
+    if (custom || !codec.type) return { value: codec.encodeStored(object) };
+    const { bytes, members } = encodeByMembers(object, { typeId: codec.type.id, standing });
     return { value: bytes, members };
   },
+  knownText,
   toObject(kind, value) {
     const object = decodeKept(kind, value);
     kind.behaviour.defaults?.(object);

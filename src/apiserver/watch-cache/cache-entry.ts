@@ -7,11 +7,12 @@
  */
 
 import { parseJson } from '../../apimachinery/exact-json.ts';
+import type { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import type { EncodedMember, StandingObject } from '../encoding/member-bytes.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
+import type { EncodedMember, StandingObject } from './member-bytes.ts';
 import type { ObjectForm } from './object-form.ts';
 
 /** What all entries of one resource share. */
@@ -126,6 +127,12 @@ export class CacheEntry<V = unknown> {
   standing(): StandingObject | undefined {
     if (!this.#object || !this.#members || this.#members.length === 0) return undefined;
     return { object: this.#object, encoded: { bytes: this.bytes(), members: this.#members } };
+  }
+
+  /** What a client may send back of the object. */
+  knownText(): KnownText | undefined {
+    const standing = this.standing();
+    return standing && this.#context.form.knownText?.(standing);
   }
 
   /** Drops the decoded object; it can always be decoded again. */

@@ -3,10 +3,11 @@
  * keeps bytes (`byte-forms.ts`) and decodes when somebody asks. No form holds a resourceVersion: that is the revision of the entry.
  */
 
+import type { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
-import type { EncodedMember, StandingObject } from '../encoding/member-bytes.ts';
 import type { StoredKind } from '../served-resource.ts';
+import type { EncodedMember, StandingObject } from './member-bytes.ts';
 
 /** Either what the store holds is the object, or it is its encoding. */
 export interface ObjectForm<V> {
@@ -15,6 +16,8 @@ export interface ObjectForm<V> {
   toStored(kind: StoredKind, object: KubeObject, standing?: StandingObject): StoredObject<V>;
   /** The object without its resourceVersion; decoded anew it is defaulted too, and not frozen. */
   toObject(kind: StoredKind, value: V): KubeObject;
+  /** What a client that has read the object may send back of it; absent where objects have no bytes. */
+  knownText?(standing: StandingObject): KnownText;
   /** Whether two values are the same to a reader of the store. */
   equal(a: V, b: V): boolean;
   /** The version in which a value is kept. */

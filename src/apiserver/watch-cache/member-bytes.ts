@@ -8,9 +8,9 @@
  *
  * Places are counted from the end, so that they hold for the object as it is served too, whose resourceVersion stands near the beginning.
  */
-import type { KnownMember } from '../../apimachinery/known-text.ts';
+import { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { builtinCodec } from './json.ts';
+import { builtinCodec } from '../encoding/json.ts';
 
 export interface EncodedObject {
   readonly bytes: Buffer;
@@ -135,13 +135,15 @@ class Writing {
 }
 
 /** What a client that has read the object may send back. */
-export function knownMembers({ object, encoded }: StandingObject): KnownMember[] {
-  return encoded.members.map((member) => ({
-    name: member.name,
-    parent: member.name === 'managedFields' ? 'metadata' : undefined,
-    bytes: bytesOf(encoded, member),
-    value: memberOf(object, member.name) as object,
-  }));
+export function knownText({ object, encoded }: StandingObject): KnownText {
+  return new KnownText(
+    encoded.members.map((member) => ({
+      name: member.name,
+      parent: member.name === 'managedFields' ? 'metadata' : undefined,
+      bytes: bytesOf(encoded, member),
+      value: memberOf(object, member.name) as object,
+    })),
+  );
 }
 
 /** A member as it is written: `"spec":{...}`. */
