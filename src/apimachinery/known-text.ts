@@ -78,7 +78,7 @@ function labelOf({ name }: KnownMember): string {
   return `${JSON.stringify(name)}:`;
 }
 
-export class ShortenedText {
+class ShortenedText {
   readonly text: string;
   /** In the order of the text. */
   readonly holes: readonly Hole[];
