@@ -3,12 +3,15 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { configMaps } from '../api/gen/core-v1.ts';
+import type { StatusError } from '../apimachinery/status.ts';
 import { silentLog } from '../base/log.ts';
 import { bufferCodec, openLmdbStore } from '../storage/lmdb/lmdb-store.ts';
 import { memoryStore } from '../storage/memory/memory-store.ts';
 import { RevisionTimes } from '../storage/revision-times.ts';
 import type { Store } from '../storage/store.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
+import { openServerWithDefault } from './api-server.fixture.ts';
 import { Compaction, type CompactionOptions } from './compaction.ts';
 
 const minuteMs = 60_000;
@@ -68,7 +71,7 @@ test('an interval of 0 compacts nothing', async () => {
   assert.equal(await keptAfter(60, { intervalMs: 0 }), 60 + 1);
 });
 
-test('the heartbeats of 100 nodes leave the file the size it was after the first twenty minutes', async (t) => {
+test('the heartbeats of 100 nodes leave the file the size it was, once the first are forgotten', async (t) => {
   const clock = new FakeClock(Date.UTC(2026, 0, 1));
   const path = freshPath(t);
   const store = await openLmdbStore({ path, codec: bufferCodec, clock, log: silentLog });
@@ -93,11 +96,53 @@ test('the heartbeats of 100 nodes leave the file the size it was after the first
     sizes.push(statSync(join(path, 'data.mdb')).size);
   }
   assert.equal(store.revision, 1 + 500 + 60 * beatsPerMinute);
-  assert.ok(sizes[2]! <= sizes[0]! * 1.1, `bytes after each third: ${sizes}`);
+  // The first third ends before its own forgetting has made room; how many writes share a sync decides by how much.
+  assert.ok(sizes[2]! <= sizes[1]! * 1.1, `bytes after each third: ${sizes}`);
 });
 
 function freshPath(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'coracle-compaction-'));
   t.after(() => rmSync(path, { recursive: true, force: true }));
   return path;
+}
+
+for (const storeName of ['memory', 'LMDB'] as const) {
+  test(`the pages of a list expire after two intervals, while who looks back gets all of theirs (${storeName})`, async (t) => {
+    const clock = new FakeClock(Date.UTC(2026, 0, 1));
+    const opened = await openServerWithDefault({
+      storeName,
+      clock,
+      compactionIntervalMs: 5 * minuteMs,
+      history: { retentionMs: 60 * minuteMs },
+    });
+    t.after(() => opened.close());
+    const { client } = opened;
+    for (const name of ['a', 'b', 'c']) await client.create(configMaps, { metadata: { namespace: 'default', name } });
+    const first = await client.list(configMaps, { limit: 1 });
+    await clock.advance(4 * minuteMs);
+    assert.equal((await client.list(configMaps, { limit: 1, continue: first.continue })).items[0]?.metadata.name, 'b');
+
+    await client.delete(configMaps, { namespace: 'default', name: 'c' });
+    for (let minute = 0; minute < 12; minute++) await clock.advance(minuteMs);
+    const failure = await client.list(configMaps, { limit: 1, continue: first.continue }).then(
+      () => assert.fail('the page is given'),
+      (error: StatusError) => error.status,
+    );
+    assert.deepEqual([failure.code, failure.reason], [410, 'Expired']);
+    const now = await client.list(configMaps, { continue: failure.metadata?.continue });
+    assert.deepEqual(
+      now.items.map(({ metadata }) => metadata.name),
+      ['b'],
+    );
+
+    const past: (string | undefined)[] = [];
+    const exactly = { resourceVersion: first.resourceVersion, resourceVersionMatch: 'Exact' } as const;
+    let page = await client.list(configMaps, { ...exactly, limit: 1 });
+    for (;;) {
+      past.push(...page.items.map(({ metadata }) => metadata.name));
+      if (page.continue === undefined) break;
+      page = await client.list(configMaps, { limit: 1, continue: page.continue });
+    }
+    assert.deepEqual(past, ['a', 'b', 'c']);
+  });
 }

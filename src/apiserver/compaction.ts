@@ -29,6 +29,7 @@ export class Compaction {
   readonly #intervalMs: number;
   /** What this process saw, where the store itself does not know when it was where. */
   readonly #seen: { readonly atMs: number; readonly revision: number }[] = [];
+  #recent = 0;
   #timer: Timer | undefined;
   #closed = false;
 
@@ -36,6 +37,11 @@ export class Compaction {
     this.#options = options;
     this.#intervalMs = options.intervalMs ?? defaultIntervalMs;
     if (this.#intervalMs > 0) this.#arm();
+  }
+
+  /** What is older would be gone if nobody wanted to look back. */
+  get pagesReachBackTo(): number {
+    return this.#recent;
   }
 
   close(): void {
@@ -61,6 +67,7 @@ export class Compaction {
     const { store, clock, retentionMs = 0, maxChanges = defaultMaxChanges } = this.#options;
     const nowMs = clock.now();
     const recent = this.#revisionAt(nowMs - this.#intervalMs);
+    this.#recent = recent;
     const old = retentionMs > this.#intervalMs ? this.#revisionAt(nowMs - retentionMs) : recent;
     if (!store.history) this.#remember(nowMs, nowMs - Math.max(retentionMs, this.#intervalMs));
     return Math.min(recent, Math.max(old, store.revision - maxChanges));

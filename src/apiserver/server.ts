@@ -218,6 +218,7 @@ class Server implements ApiServer {
       trustedAfter: () => this.#trustedAfter,
       eventTtlSeconds: options.eventTtlSeconds,
       featureGates: options.resources?.featureGates,
+      pagesReachBackTo: () => this.#compaction.pagesReachBackTo,
     });
     this.#flowControl = inFlightControl(options.inFlight);
     const checks = checksOf(apiStore);

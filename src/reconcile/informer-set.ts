@@ -25,23 +25,47 @@ export interface InformerSetOptions {
 }
 
 export function informerSet(options: InformerSetOptions): InformerSet {
-  const informers = new Map<string, SharedInformer<KubeObject>>();
+  const informers = new Map<string, RunningInformer>();
   return {
     of<T extends KubeObject>(type: ResourceType<T>, selection: InformerSelection = {}): Informer<T> {
       const key = keyOfSelection(type, selection);
       const known = informers.get(key);
-      if (known) return known as unknown as Informer<T>;
-      const { log, keepManagedFields = false, signal } = options;
+      if (known) return known.informer as unknown as Informer<T>;
+      const { log, keepManagedFields = false } = options;
+      const stop = stoppedWith(options.signal);
+      const { signal } = stop;
       const informer = new SharedInformer<T>(type, { log, keepManagedFields, signal });
-      informers.set(key, informer as unknown as SharedInformer<KubeObject>);
+      informers.set(key, { informer: informer as unknown as SharedInformer<KubeObject>, stop });
       void reflect({ ...options, type, selection }, informer, signal);
       return informer;
     },
 
+    forget({ group, version, resource }: GroupVersionResource): void {
+      for (const [key, { informer, stop }] of informers) {
+        const { type } = informer;
+        if (type.group !== group || type.version !== version || type.resource !== resource) continue;
+        informers.delete(key);
+        stop.abort(new Error(`${resource}.${version}.${group} is not followed any more`));
+      }
+    },
+
     async whenSynced(signal?: AbortSignal): Promise<void> {
-      await Promise.all([...informers.values()].map((informer) => informer.whenSynced(signal)));
+      await Promise.all([...informers.values()].map(({ informer }) => informer.whenSynced(signal)));
     },
   };
+}
+
+interface RunningInformer {
+  readonly informer: SharedInformer<KubeObject>;
+  readonly stop: AbortController;
+}
+
+/** Aborted when `signal` is, or before, by itself. */
+function stoppedWith(signal: AbortSignal): AbortController {
+  const stop = new AbortController();
+  if (signal.aborted) stop.abort(signal.reason);
+  signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
+  return stop;
 }
 
 function keyOfSelection(type: GroupVersionResource, selection: InformerSelection): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ConfigMap, configMaps, pods } from '../api/gen/core-v1.ts';
+import { type ConfigMap, configMaps, pods, secrets } from '../api/gen/core-v1.ts';
 import { StatusError, serviceUnavailable } from '../apimachinery/status.ts';
 import { harness } from './harness.fixture.ts';
 import type { Informer } from './informer.ts';
@@ -50,6 +50,26 @@ describe('informer', () => {
     stop.abort();
     await settle();
     assert.equal(api.watches, 0);
+  });
+
+  test('of a kind that is forgotten the watch ends, those who wait are told, and who asks again gets a new one', async () => {
+    const { api, client, informers, settle, stop } = harness();
+    await client.create(configMaps, configMap('x'));
+    const before = informers.of(configMaps);
+    await before.whenSynced();
+    api.setServed(secrets, false);
+    const waiting = assert.rejects(informers.of(secrets).whenSynced(), /secrets\.v1\. is not followed any more/);
+    informers.forget(secrets);
+    await waiting;
+
+    informers.forget(configMaps);
+    await settle();
+    assert.equal(api.watches, 0);
+    await client.create(configMaps, configMap('y'));
+    const after = informers.of(configMaps);
+    await after.whenSynced();
+    assert.deepEqual([before.list().length, after.list().length], [1, 2]);
+    stop.abort();
   });
 
   test('objects are frozen, carry their kind, and have no managedFields', async () => {

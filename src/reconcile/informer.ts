@@ -6,7 +6,7 @@
  * `kind`, which servers leave out in lists.
  */
 import type { KubeObject } from '../apimachinery/meta.ts';
-import type { ResourceType } from '../apimachinery/resource.ts';
+import type { GroupVersionResource, ResourceType } from '../apimachinery/resource.ts';
 
 export interface ChangeHandler<T> {
   added?(object: T): void;
@@ -54,6 +54,11 @@ export interface InformerSelection {
 /** Informers by resource and selection: asking twice gives the same one. Started on first request, stopped with the set. */
 export interface InformerSet {
   of<T extends KubeObject>(type: ResourceType<T>, selection?: InformerSelection): Informer<T>;
+  /**
+   * Stops the informers of a kind that is served no more, which would ask for it for ever. What they hold stays readable; those who wait
+   * for them are told. Who asks for the kind later gets new ones.
+   */
+  forget(type: GroupVersionResource): void;
   /** Resolves when every informer asked for so far is synced. */
   whenSynced(signal?: AbortSignal): Promise<void>;
 }

@@ -10,6 +10,8 @@ export interface Diagnosis {
   readonly forAllNodes: Rejection | undefined;
   /** By node name; nodes that no plugin looked at (not asked for by name) are left out. */
   readonly byNode: ReadonlyMap<string, Rejection>;
+  /** What the plugin of devices says of a Pod with claims. */
+  readonly claims?: string | undefined;
   /** What preemption found, e.g. `no new claims to deallocate, preemption: 0/1 nodes are available: ...`. */
   readonly preemption: string;
 }

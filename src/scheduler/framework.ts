@@ -26,6 +26,7 @@ export type ClusterEvent =
   | 'PodChanged'
   | 'PodRemoved'
   | 'VolumeChanged'
+  | 'DevicesChanged'
   | 'NamespaceChanged';
 
 export interface ScoredNode {
@@ -43,9 +44,18 @@ export interface PreparedPlugin {
   score?(node: NodeInfo): number;
   /** Brings raw scores into 0..100; absent: they are already. */
   normalize?(scores: readonly ScoredNode[]): void;
+  /** No node would do: does what can be done about it, and says what for the Pod's condition. */
+  whenNowhere?(): string;
+  /** The node was chosen: what the Pod gets there is nobody else's from now on. */
+  reserve?(node: NodeInfo): void;
   /** What must happen before the Pod is bound to its node, e.g. volumes; throwing puts the Pod back into the queue. */
   beforeBind?(node: NodeInfo, signal: AbortSignal): Promise<void>;
+  /** The Pod could not be bound after all. */
+  unreserve?(): Promise<void>;
 }
+
+/** Thrown where nothing can be said about nodes because something is wrong with what the Pod asks for; tried again later. */
+export class SchedulingFailure extends Error {}
 
 export interface SchedulingPlugin {
   readonly name: string;

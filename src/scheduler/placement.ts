@@ -24,9 +24,12 @@ export interface PreparedPod {
   readonly filters: readonly Pick<Required<PreparedPlugin>, 'filter'>[];
 }
 
-export type Placement =
-  | { readonly node: NodeInfo; readonly prepared: PreparedPod }
-  | { readonly node: undefined; readonly diagnosis: Diagnosis };
+export type Placement = { readonly node: NodeInfo; readonly prepared: PreparedPod } | Nowhere;
+
+interface Nowhere {
+  readonly node: undefined;
+  readonly diagnosis: Diagnosis;
+}
 
 export interface PlacementContext {
   readonly random: Random;
@@ -39,7 +42,7 @@ export interface PlacementContext {
 export function place(pod: Pod, state: ClusterState, profile: SchedulingProfile, context: PlacementContext): Placement {
   const nodeCount = state.nodes.length;
   const prepared = preparePod(pod, state, profile);
-  const failed = (forAllNodes: Rejection | undefined, byNode: ReadonlyMap<string, Rejection>): Placement => ({
+  const failed = (forAllNodes: Rejection | undefined, byNode: ReadonlyMap<string, Rejection>): Nowhere => ({
     node: undefined,
     diagnosis: { nodeCount, forAllNodes, byNode, preemption: '' },
   });
@@ -62,7 +65,9 @@ export function place(pod: Pod, state: ClusterState, profile: SchedulingProfile,
   context.startIndex = candidates.length === 0 ? 0 : (context.startIndex + looked) % candidates.length;
   if (feasible.length === 0) {
     markUnasked(prepared, state, byNode);
-    return failed(undefined, byNode);
+    const { diagnosis } = failed(undefined, byNode);
+    const [claims] = prepared.plugins.flatMap((entry) => entry.prepared.whenNowhere?.() ?? []);
+    return { node: undefined, diagnosis: { ...diagnosis, claims } };
   }
   return { node: feasible.length === 1 ? feasible[0]! : best(prepared, feasible, context.random), prepared };
 }

@@ -30,6 +30,9 @@ export type PreemptionOutcome =
  */
 const neverPrepared: PreemptionOutcome = { victims: undefined, message: 'not found', keepsNomination: true };
 
+/** It has made its notes before it rules anything out. */
+const claimsPlugin = 'DynamicResources';
+
 /** Whether a disruption budget has no room left for this Pod. */
 export type IsProtected = (pod: Pod) => boolean;
 
@@ -47,10 +50,11 @@ export function preempt(
   // Upstream's plugin of resource claims is asked before preemption, and says of each Pod without claims what it cannot do for it.
   const none = (message: string, keepsNomination = true): PreemptionOutcome => ({
     victims: undefined,
-    message: `no new claims to deallocate, preemption: ${message}`,
+    message: `${diagnosis.claims ?? 'no new claims to deallocate'}, preemption: ${message}`,
     keepsNomination,
   });
-  if (diagnosis.forAllNodes && !diagnosis.forAllNodes.resolvable) return neverPrepared;
+  if (diagnosis.forAllNodes && !diagnosis.forAllNodes.resolvable && diagnosis.forAllNodes.plugin !== claimsPlugin)
+    return neverPrepared;
   if (pod.spec.preemptionPolicy === 'Never') return none('not eligible due to preemptionPolicy=Never.');
   const nominated = pod.status?.nominatedNodeName;
   const nominatedInfo = nominated ? state.node(nominated) : undefined;

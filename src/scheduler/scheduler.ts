@@ -29,7 +29,7 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import type { EventRecorder } from '../reconcile/events.ts';
 import { ClusterState } from './cluster-state.ts';
 import { type Diagnosis, diagnosisMessage, rejectingPlugins } from './diagnosis.ts';
-import type { ClusterEvent, SchedulingPlugin, SchedulingProfile } from './framework.ts';
+import { type ClusterEvent, SchedulingFailure, type SchedulingPlugin, type SchedulingProfile } from './framework.ts';
 import { type Placement, type PlacementContext, place, priorityOf } from './placement.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
@@ -75,7 +75,7 @@ class Scheduler {
 
   constructor(context: ComponentContext, options: SchedulerOptions) {
     this.#context = context;
-    const plugins = defaultPlugins(context);
+    const plugins = defaultPlugins(context, this.#pluginOfDevices());
     const names = options.schedulerNames ?? ['default-scheduler'];
     const percentageOfNodesToScore = options.percentageOfNodesToScore ?? 0;
     this.#profiles = new Map(
@@ -149,7 +149,7 @@ class Scheduler {
       const { nominatedNodeName } = pod.status ?? {};
       if (nominatedNodeName || previous?.status?.nominatedNodeName)
         this.#state.nominate(podInfoOf(pod), nominatedNodeName);
-      this.#queue.set(pod, key, !previous || specChanged(pod, previous));
+      this.#queue.set(pod, key, !previous || asksOtherwise(pod, previous));
     }
   }
 
@@ -188,8 +188,11 @@ class Scheduler {
     const profile = this.#profiles.get(pod.spec.schedulerName ?? '');
     if (!profile || pod.metadata.deletionTimestamp) return this.#queue.done(entry.key);
     const gate = profile.plugins.map((plugin) => plugin.mayEnqueue?.(pod)).find((rejection) => rejection !== undefined);
-    // A gated Pod says so in its condition from its creation on (the API server sets it); it only waits here.
-    if (gate) return this.#queue.park(entry, new Set([gate.plugin]));
+    // A gated Pod says so in its condition from its creation on (the API server sets it); it only waits here, and has not been tried.
+    if (gate) {
+      entry.attempts--;
+      return this.#queue.park(entry, new Set([gate.plugin]));
+    }
     let placement: Placement;
     try {
       placement = place(
@@ -198,18 +201,59 @@ class Scheduler {
         profile,
         Object.assign(this.#placement, { nominatedNode: pod.status?.nominatedNodeName }),
       );
+      if (!placement.node) return this.#reject(entry, profile, placement.diagnosis);
     } catch (error) {
-      this.#context.log.error('placing a pod failed', { pod: podName(pod), error });
-      this.#queue.retry(entry);
+      this.#failed(entry, error);
       return;
     }
-    if (placement.node) {
-      this.#state.assume(
-        podInfoOf({ ...pod, spec: { ...pod.spec, nodeName: placement.node.name } }),
-        placement.node.name,
-      );
-      void this.#bind(entry, placement);
-    } else this.#reject(entry, profile, placement.diagnosis);
+    const { node, prepared } = placement;
+    this.#state.assume(podInfoOf({ ...pod, spec: { ...pod.spec, nodeName: node.name } }), node.name);
+    for (const plugin of prepared.plugins) plugin.prepared.reserve?.(node);
+    void this.#bind(entry, placement);
+  }
+
+  /** The attempt came to no answer. What is wrong with what the Pod asks for is told to who made it. */
+  #failed(entry: QueuedPod, error: unknown): void {
+    const { pod } = entry;
+    if (error instanceof SchedulingFailure) {
+      this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', error.message);
+      void this.#explain(pod, { reason: 'SchedulerError', message: error.message }, pod.status?.nominatedNodeName);
+    } else this.#context.log.error('placing a pod failed', { pod: podName(pod), error });
+    this.#queue.retry(entry);
+  }
+
+  /** Stands for the plugin of devices: neither it nor what it must know of is there before the first Pod asks for some. */
+  #pluginOfDevices(): SchedulingPlugin {
+    const name = 'DynamicResources';
+    let isLoading = false;
+    let loaded: SchedulingPlugin | undefined;
+    const onChange = () => this.#queue.onEvent('DevicesChanged');
+    const load = async () => {
+      const { dynamicResources } = await import('./plugins/dynamic-resources.ts');
+      const event = (pod: Pod, reason: string, message: string) =>
+        this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Normal', reason, message);
+      loaded = await dynamicResources({ ...this.#context, onChange, event });
+      onChange();
+    };
+    return {
+      name,
+      weight: 2,
+      helpedBy: ['DevicesChanged', 'NodeAdded', 'NodeChanged'],
+      mayEnqueue: (pod) => {
+        if ((pod.spec.resourceClaims?.length ?? 0) === 0) return undefined;
+        if (loaded) return loaded.mayEnqueue?.(pod);
+        if (!isLoading) {
+          isLoading = true;
+          load().catch((error) => {
+            if (!this.#context.signal.aborted)
+              this.#context.log.error('what is known of devices cannot be had', { error });
+            isLoading = false;
+          });
+        }
+        return { plugin: name, reasons: ['devices are not known yet'], resolvable: false };
+      },
+      prepare: (pod, state) => loaded?.prepare?.(pod, state),
+    };
   }
 
   async #bind(entry: QueuedPod, placement: Extract<Placement, { readonly prepared: unknown }>): Promise<void> {
@@ -235,6 +279,7 @@ class Scheduler {
       );
     } catch (error) {
       this.#state.forget(entry.key);
+      await Promise.all(placement.prepared.plugins.map(({ prepared }) => prepared.unreserve?.()));
       if (signal.aborted || isNotFound(error)) return this.#queue.done(entry.key);
       log.warn('binding a pod failed', { pod: podName(pod), node: target, error });
       const message = error instanceof Error ? error.message : String(error);
@@ -266,7 +311,7 @@ class Scheduler {
     const keeps = !outcome.victims && outcome.keepsNomination;
     const nominatedNodeName = outcome.victims?.node.name ?? (keeps ? pod.status?.nominatedNodeName : undefined);
     this.#state.nominate(podInfoOf(pod), nominatedNodeName);
-    void this.#explain(pod, message, nominatedNodeName);
+    void this.#explain(pod, { reason: 'Unschedulable', message }, nominatedNodeName);
     if (!outcome.victims) return;
     this.#takeNominations(pod, outcome.victims.node.name);
     void this.#evict(pod, outcome.victims.pods, outcome.victims.node.name);
@@ -295,16 +340,20 @@ class Scheduler {
   }
 
   /** Writes why into the Pod's PodScheduled condition, unless it says so already. */
-  async #explain(pod: Pod, message: string, nominatedNodeName: string | undefined): Promise<void> {
+  async #explain(
+    pod: Pod,
+    { reason, message }: { readonly reason: 'Unschedulable' | 'SchedulerError'; readonly message: string },
+    nominatedNodeName: string | undefined,
+  ): Promise<void> {
     const current = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
-    const same = current?.status === 'False' && current.reason === 'Unschedulable' && current.message === message;
+    const same = current?.status === 'False' && current.reason === reason && current.message === message;
     const renominated = (pod.status?.nominatedNodeName ?? '') !== (nominatedNodeName ?? '');
     if (same && !renominated) return;
     const nowText = formatTime(this.#context.clock.now());
     const condition = {
       type: 'PodScheduled',
       status: 'False',
-      reason: 'Unschedulable',
+      reason,
       message,
       lastProbeTime: null,
       lastTransitionTime: current?.status === 'False' ? current.lastTransitionTime : nowText,
@@ -371,16 +420,15 @@ function nodeChangeMatters(node: Node, previous: Node): boolean {
   return relevant(node) !== relevant(previous);
 }
 
-/** The scheduler's own note in the status must not bring a Pod back at once. */
-function specChanged(pod: Pod, previous: Pod): boolean {
-  return (
-    pod.metadata.generation !== previous.metadata.generation ||
-    JSON.stringify(pod.metadata.labels) !== JSON.stringify(previous.metadata.labels)
-  );
+/** The scheduler's own note in the status must not bring a Pod back at once; that claims were made for it must. */
+function asksOtherwise(pod: Pod, previous: Pod): boolean {
+  const asked = ({ metadata, status }: Pod) =>
+    JSON.stringify([metadata.generation, metadata.labels, status?.resourceClaimStatuses]);
+  return asked(pod) !== asked(previous);
 }
 
 /** Upstream's default profile, in its order. */
-function defaultPlugins(context: ComponentContext): readonly SchedulingPlugin[] {
+function defaultPlugins(context: ComponentContext, devices: SchedulingPlugin): readonly SchedulingPlugin[] {
   const { informers, client, clock } = context;
   const namespaceInformer = informers.of(namespaces);
   const selectors = {
@@ -430,6 +478,7 @@ function defaultPlugins(context: ComponentContext): readonly SchedulingPlugin[] 
     }),
     podTopologySpread(defaultSpread),
     interPodAffinity((namespace) => namespaceInformer.get(namespace)?.metadata.labels),
+    devices,
     nodeResourcesBalancedAllocation,
     imageLocality,
   ];

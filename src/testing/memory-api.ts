@@ -14,6 +14,7 @@ import { applyJsonPatch } from '../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../apimachinery/patch/strategic-merge-patch.ts';
 import type { ResourceType } from '../apimachinery/resource.ts';
+import type { ResourceRow } from '../apimachinery/schema.ts';
 import { alreadyExists, badRequest, conflict, genericServerResponse, notFound } from '../apimachinery/status.ts';
 import { formatTime } from '../apimachinery/time.ts';
 import type { Clock } from '../base/clock.ts';
@@ -62,6 +63,7 @@ export class MemoryApi implements Transport {
   readonly #random: Random = seededRandom(7);
   readonly #tables = new MemoryTables(builtinResources());
   readonly #watchers = new Set<Watcher>();
+  readonly #unserved = new Set<ResourceRow>();
   #fault: ((request: TransportRequest) => unknown) | undefined;
   #tokens = 0;
 
@@ -134,6 +136,14 @@ export class MemoryApi implements Transport {
     this.#fault = fault;
   }
 
+  /** Whether the kind is there for clients, as a custom one is while its definition is. Going, it ends the watches, all of them. */
+  setServed(type: ResourceType, isServed: boolean): void {
+    const { row } = this.#tables.of(type);
+    if (isServed) this.#unserved.delete(row);
+    else this.#unserved.add(row);
+    this.dropWatches();
+  }
+
   /** Ends all watches, as a server does at their timeout, or with an error. */
   dropWatches(error?: unknown): void {
     for (const watcher of [...this.#watchers]) watcher.end(error);
@@ -158,7 +168,10 @@ export class MemoryApi implements Transport {
   async send(sent: TransportRequest): Promise<unknown> {
     const request = await this.#arrival(sent);
     if (request.path === '/api' || request.path === '/apis')
-      return discoveryList(this.#tables.rows, request.path === '/api');
+      return discoveryList(
+        this.#tables.rows.filter((row) => !this.#unserved.has(row)),
+        request.path === '/api',
+      );
     return deepFreeze(this.#serve(request));
   }
 
@@ -244,7 +257,7 @@ export class MemoryApi implements Transport {
     }
     const [resource = '', name, subresource] = rest;
     const table = this.#tables.find({ group: group ?? '', version: version ?? '', resource });
-    if (!table) throw genericServerResponse({ code: 404, method: '' });
+    if (!table || this.#unserved.has(table.row)) throw genericServerResponse({ code: 404, method: '' });
     return { table, namespace, name, subresource };
   }
 

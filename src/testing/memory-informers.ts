@@ -31,6 +31,10 @@ export class MemoryInformers implements InformerSet {
     return informer;
   }
 
+  forget(type: ResourceType): void {
+    this.#informers.delete(keyOf(type));
+  }
+
   async whenSynced(): Promise<void> {}
 }
 

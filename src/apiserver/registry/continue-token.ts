@@ -9,12 +9,15 @@ export interface ContinueToken {
   readonly revision: number;
   /** The first key that may be on the page, below the list's prefix. */
   readonly start: string;
+  /** Of a list of a past that paging itself would not reach back to. Upstream's tokens never say so. */
+  readonly isPast?: boolean;
 }
 
 const version = 'meta.k8s.io/v1';
 
-export function encodeContinue({ revision, start }: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: version, rv: revision, start })).toString('base64url');
+export function encodeContinue({ revision, start, isPast = false }: ContinueToken): string {
+  const past = isPast ? { past: true } : {};
+  return Buffer.from(JSON.stringify({ v: version, rv: revision, start, ...past })).toString('base64url');
 }
 
 /** Throws 400. */
@@ -33,10 +36,15 @@ export function decodeContinue(text: string): ContinueToken {
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
     throw refused(`continue key is not valid: ${start}`);
   }
-  return { revision: token.rv, start: segments.join('/') };
+  return { revision: token.rv, start: segments.join('/'), isPast: token.past === true };
 }
 
-function parse(text: string): { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown } {
+function parse(text: string): {
+  readonly v?: unknown;
+  readonly rv?: unknown;
+  readonly start?: unknown;
+  readonly past?: unknown;
+} {
   const illegal = /[^A-Za-z0-9_-]/.exec(text);
   if (illegal) throw refused(`continue key is not valid: illegal base64 data at input byte ${illegal.index}`);
   try {

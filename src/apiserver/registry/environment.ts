@@ -57,6 +57,8 @@ export interface EnvironmentOptions<V> {
   /** Seconds until an Event is forgotten. */
   readonly eventTtlSeconds?: number | undefined;
   readonly featureGates?: Readonly<Record<string, boolean>> | undefined;
+  /** See `RegistryEnvironment`; default: as far as the store does. */
+  readonly pagesReachBackTo?: (() => number) | undefined;
 }
 
 export interface Environment extends RegistryEnvironment {
@@ -122,6 +124,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
+    pagesReachBackTo: options.pagesReachBackTo ?? (() => 0),
     nowText: secondsOf(clock),
     labelSelector: parsedSelectors(),
     storageOf,

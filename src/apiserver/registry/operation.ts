@@ -42,6 +42,11 @@ export interface RegistryEnvironment {
   readonly watchLifetimes: WatchLifetimes;
   /** Lists that are looking through objects at this moment; they share what one may take. */
   readonly scans: { active: number };
+  /**
+   * Pages of an older revision have expired, though it may still be kept for those who look back: that a list takes no longer than one or
+   * two intervals of compaction is what clients are written for.
+   */
+  pagesReachBackTo(): number;
   /** The present second in RFC 3339, as objects are stamped with it. */
   nowText(): string;
   /** Parsed once, so that equal selectors are one matcher. Throws `SelectorError`. */

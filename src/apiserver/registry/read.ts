@@ -40,7 +40,9 @@ export async function listPage(operation: Operation, options: ListOptions): Prom
   if (options.continue !== '') return continuePage(operation, options, prefix);
   if (options.match === 'Exact' || isExactByLimit(options)) {
     await reachVersion(operation, options.resourceVersion);
-    return oldPage(operation, options, { prefix, start: prefix, revision: Number(options.resourceVersion) });
+    const revision = Number(options.resourceVersion);
+    const isPast = revision < operation.environment.pagesReachBackTo();
+    return oldPage(operation, options, { prefix, start: prefix, revision, isPast });
   }
   await reachVersion(operation, options.resourceVersion);
   // As upstream: whoever takes whatever is at hand takes it whole.
@@ -77,8 +79,10 @@ async function continuePage(operation: Operation, options: ListOptions, prefix: 
   }
   const start = prefix + token.start;
   if (token.revision >= 0) {
-    await reachVersion(operation, String(token.revision));
-    return oldPage(operation, options, { prefix, start, revision: token.revision });
+    const { revision, isPast = false } = token;
+    if (!isPast && revision < operation.environment.pagesReachBackTo()) throw expiredPage(token.start);
+    await reachVersion(operation, String(revision));
+    return oldPage(operation, options, { prefix, start, revision, isPast });
   }
   await operation.storage.cache.fresh();
   return cachedPage(operation, options, { prefix, start });
@@ -152,11 +156,11 @@ async function matching(
 async function oldPage(
   operation: Operation,
   options: ListOptions,
-  at: PageStart & { readonly revision: number },
+  at: PageStart & { readonly revision: number; readonly isPast: boolean },
 ): Promise<ListPage> {
   const { storage } = operation;
   const { selection, limit } = options;
-  const { prefix, revision } = at;
+  const { prefix, revision, isPast } = at;
   const end = prefixEnd(prefix);
   const everything = selection.labels.empty && selection.fields.empty;
   const entries: CacheEntry[] = [];
@@ -167,7 +171,7 @@ async function oldPage(
       for (const entry of page.entries) {
         if (limit > 0 && entries.length === limit) {
           const remaining = everything ? page.count - limit : undefined;
-          return pageOf(entries, { prefix, revision, more: true, remaining });
+          return pageOf(entries, { prefix, revision, more: true, remaining, isPast });
         }
         if (everything || matchesSelectors(selection, entry)) entries.push(entry);
         start = `${entry.key}\0`;
@@ -184,12 +188,14 @@ interface PageEnd {
   readonly revision: number;
   readonly more: boolean;
   readonly remaining: number | undefined;
+  readonly isPast?: boolean;
 }
 
-function pageOf(entries: readonly CacheEntry[], { prefix, revision, more, remaining }: PageEnd): ListPage {
+function pageOf(entries: readonly CacheEntry[], end: PageEnd): ListPage {
+  const { prefix, revision, more, remaining, isPast = false } = end;
   const last = entries.at(-1);
   if (!more || !last) return { entries, revision, continue: undefined, remainingItemCount: undefined };
-  const token = encodeContinue({ revision, start: `${last.key.slice(prefix.length)}\0` });
+  const token = encodeContinue({ revision, start: `${last.key.slice(prefix.length)}\0`, isPast });
   return { entries, revision, continue: token, remainingItemCount: remaining };
 }
 
@@ -200,6 +206,10 @@ function tooOld(error: unknown, options: ListOptions, start: string): unknown {
   if (error instanceof FutureRevisionError) return tooLargeVersion(Number(options.resourceVersion), error.revision);
   if (!(error instanceof CompactedError)) return error;
   if (options.continue === '') return expired('The resourceVersion for the provided list is too old.');
+  return expiredPage(start);
+}
+
+function expiredPage(start: string): StatusError {
   const { status } = expired(tooOldForPaging);
   return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start }) } });
 }

@@ -21,6 +21,7 @@ import {
 } from './pod-network.ts';
 import { podNetworkRules } from './pod-network-rules.ts';
 import { rightsGiven } from './rights-given.ts';
+import { runServiceRoutes, serviceRouteKernel } from './service-routes.ts';
 import { noteAbsentTables } from './shared-tables.ts';
 
 /** Not 53: that is where machines have resolvers of their own. Clients find it as the Service `kube-dns`. */
@@ -85,6 +86,17 @@ export async function runPodRoutes(
   const isOurs = containerRuntimeEndpoint === undefined || !hasForeignNetwork(commonCniFolder);
   if (program && isOurs) return runNodeRoutes(nodeName, routeKernel(program), context);
   context.log.info('routes to other nodes are left to the network that is there', { folder: directory.cniConfig });
+}
+
+/** Needs no more than a kernel that routes; without `ip` the machine keeps the routes that it has. */
+export async function runWayToServices(
+  { config, machine }: NodeProcessOptions,
+  context: Pick<ComponentContext, 'clock' | 'log' | 'signal'>,
+): Promise<void> {
+  const program = findProgram(machine, 'ip');
+  if (!program) return;
+  const nodeIps = config.nodeIp ? [config.nodeIp] : [];
+  return runServiceRoutes({ ranges: config.serviceCidrs, nodeIps, kernel: serviceRouteKernel(program) }, context);
 }
 
 export function runNodeProxy(

@@ -55,7 +55,9 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
       return { close };
     }
     const { openNodeRuntime } = await import('./node-runtime.ts');
-    const { runNodeNetwork, runNodeProxy, runNodeDns, runPodRoutes } = await import('./node-network.ts');
+    const { runNodeNetwork, runNodeProxy, runNodeDns, runPodRoutes, runWayToServices } = await import(
+      './node-network.ts'
+    );
     runtime = await openNodeRuntime(options, components);
     const opened = runtime;
     components.run('kubelet', (signal) =>
@@ -63,6 +65,7 @@ export async function startNode(options: NodeProcessOptions): Promise<RunningNod
     );
     components.run('pod network', (signal) => runNodeNetwork(options, users.context('kubelet', signal)));
     components.run('routes', (signal) => runPodRoutes(options, users.context('proxy', signal)));
+    components.run('way to services', (signal) => runWayToServices(options, { clock, log, signal }));
     components.run('kube-proxy', (signal) => runNodeProxy(options, users.context('proxy', signal)));
     components.run('kube-dns', (signal) => runNodeDns(options, users.context('dns', signal)));
     return { close };

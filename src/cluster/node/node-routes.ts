@@ -11,8 +11,8 @@ import { messageOf } from '../../apimachinery/status.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { lookMs } from './pod-network-rules.ts';
 
-/** In `/etc/iproute2/rt_protos` nothing of this number is known. */
-const protocol = '167';
+/** Marks routes as ours: in `/etc/iproute2/rt_protos` nothing of this number is known. */
+export const routeProtocol = '167';
 
 /** By range: the address it is reached over. */
 export type Routes = ReadonlyMap<string, string>;
@@ -76,18 +76,19 @@ export function routeKernel(ip: string): RouteKernel {
   const family = (range: string) => (range.includes(':') ? '-6' : '-4');
   return {
     async read() {
-      const lines = await Promise.all(['-4', '-6'].map((each) => run(each, 'route', 'show', 'proto', protocol)));
+      const lines = await Promise.all(['-4', '-6'].map((each) => run(each, 'route', 'show', 'proto', routeProtocol)));
       return new Map(
         [...lines.join('\n').matchAll(/^(\S+) via (\S+)/gm)].map(([, range = '', via = '']) => [range, via]),
       );
     },
     replace: async (range, via) =>
-      void (await run(family(range), 'route', 'replace', range, 'via', via, 'proto', protocol)),
-    remove: async (range) => void (await run(family(range), 'route', 'del', range, 'proto', protocol)),
+      void (await run(family(range), 'route', 'replace', range, 'via', via, 'proto', routeProtocol)),
+    remove: async (range) => void (await run(family(range), 'route', 'del', range, 'proto', routeProtocol)),
   };
 }
 
 /** Takes all of ours away. */
 export function removeRoutes(ip: string): void {
-  for (const family of ['-4', '-6']) spawnSync(ip, [family, 'route', 'flush', 'proto', protocol], { stdio: 'ignore' });
+  for (const family of ['-4', '-6'])
+    spawnSync(ip, [family, 'route', 'flush', 'proto', routeProtocol], { stdio: 'ignore' });
 }

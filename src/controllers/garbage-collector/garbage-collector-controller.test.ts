@@ -198,3 +198,21 @@ test('labels are not ownership', async () => {
   await cluster.settle();
   assert.ok(cluster.api.find(configMaps, 'a/two'));
 });
+
+test('a kind that is served no more is asked for no more, and collected again once it is back', async () => {
+  await using cluster = await start();
+  const { api, client, clock } = cluster;
+  const asksFor = (resource: string) => api.requests.filter(({ path }) => path.endsWith(`/${resource}`)).length;
+  api.setServed(replicaSets, false);
+  await clock.advance(60_000);
+  const asked = asksFor('replicasets');
+  await clock.advance(600_000);
+  assert.equal(asksFor('replicasets'), asked);
+
+  api.setServed(replicaSets, true);
+  await clock.advance(60_000);
+  await chain(cluster);
+  await client.delete(deployments, { namespace: 'a', name: 'd' }, { propagationPolicy: 'Background' });
+  await cluster.settle();
+  assert.deepEqual(counts(cluster), [0, 0, 0]);
+});

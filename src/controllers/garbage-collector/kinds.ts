@@ -44,10 +44,14 @@ export class FollowedKinds {
       if (served.has(key) || failing.has(informer.type.group)) continue;
       registration.remove();
       this.#followed.delete(key);
+      informers.forget(informer.type);
     }
     for (const [key, type] of served) {
-      if (this.#followed.has(key)) continue;
+      const known = this.#followed.get(key);
       const informer = informers.of(type);
+      if (known?.informer === informer) continue;
+      // Somebody else saw the kind go, and it is back.
+      known?.registration.remove();
       const registration = informer.onChange({
         added: (object) => this.#follower.changed(type, object),
         updated: (object) => this.#follower.changed(type, object),

@@ -79,6 +79,7 @@ test('a claim that somebody made for himself is freed by a Pod that is gone, and
   await using cluster = new MemoryCluster();
   await cluster.client.create(resourceClaims, { metadata: { namespace: 'd', name: 'own' }, spec: {} });
   cluster.api.alter(resourceClaims, 'd/own', (live) => {
+    live.metadata.finalizers = ['resource.kubernetes.io/delete-protection'];
     live.status = { allocation: {}, reservedFor: [{ resource: 'pods', name: 'gone', uid: 'u' }] };
   });
   cluster.run(runResourceClaimController);
@@ -86,4 +87,29 @@ test('a claim that somebody made for himself is freed by a Pod that is gone, and
   const [claim] = claims(cluster);
   assert.deepEqual(claim?.status?.reservedFor, []);
   assert.equal(claim?.status?.allocation, undefined);
+  assert.deepEqual(claim?.metadata.finalizers, []);
+});
+
+test('a claim that is about to get devices keeps its protection', async () => {
+  await using cluster = await start();
+  const [claim] = claims(cluster);
+  cluster.api.alter(resourceClaims, `d/${claim?.metadata.name}`, (live) => {
+    live.metadata.finalizers = ['resource.kubernetes.io/delete-protection'];
+  });
+  await cluster.settle();
+  assert.deepEqual(claims(cluster)[0]?.metadata.finalizers, ['resource.kubernetes.io/delete-protection']);
+});
+
+test('a Pod that was bound without the scheduler uses its claims all the same', async () => {
+  await using cluster = await start();
+  const [claim] = claims(cluster);
+  cluster.api.alter(resourceClaims, `d/${claim?.metadata.name}`, (live) => {
+    live.status = { allocation: {} };
+  });
+  cluster.api.alter(pods, 'd/p', (live) => {
+    live.spec = { ...live.spec, nodeName: 'n' };
+  });
+  await cluster.settle();
+  const uid = pod(cluster)?.metadata.uid;
+  assert.deepEqual(claims(cluster)[0]?.status?.reservedFor, [{ resource: 'pods', name: 'p', uid }]);
 });

@@ -10,6 +10,7 @@ import {
   resourceClaims,
   resourceClaimTemplates,
 } from '../../api/gen/resource-v1.ts';
+import { checkOwner, claimNameOf, isReservedFor, protectionFinalizer } from '../../api/resource/pod-claims.ts';
 import { controllerOf, controllerReference, isControlledBy, keyOf } from '../../apimachinery/meta.ts';
 import { isNotFound, messageOf, notFound } from '../../apimachinery/status.ts';
 import { type CauseNote, type CauseSubject, subjectOf, subjectOfKey } from '../../reconcile/causes.ts';
@@ -26,7 +27,6 @@ export interface ResourceClaimOptions {
 
 /** Names the entry of the Pod that a claim was made for. */
 const podClaimAnnotation = 'resource.kubernetes.io/pod-claim-name';
-const protectionFinalizer = 'resource.kubernetes.io/delete-protection';
 const byPod = 'pod/';
 const byClaim = 'claim/';
 
@@ -122,6 +122,7 @@ class ClaimLoop {
     if (added.length === 0) {
       // The Pod's status tells of them: they need not be remembered.
       for (const entry of known) this.#made.delete(`${uid}/${entry.name}`);
+      if (pod.spec.nodeName) await this.#reserve(pod);
       return;
     }
     const body = { metadata: { uid }, status: { resourceClaimStatuses: added } };
@@ -131,6 +132,21 @@ class ClaimLoop {
       { type: 'strategic', body },
       { subresource: 'status' },
     );
+  }
+
+  /** Whoever bound the Pod without asking the scheduler has not told that it uses devices, which others have got. */
+  async #reserve(pod: Pod): Promise<void> {
+    const { namespace, name = '', uid = '' } = pod.metadata;
+    for (const entry of pod.spec.resourceClaims ?? []) {
+      const { isOwn, name: claimed } = claimNameOf(pod, entry);
+      if (claimed === undefined) continue;
+      const claim = this.#claims.get(`${namespace}/${claimed}`);
+      if (!claim) return;
+      if (isOwn) checkOwner(pod, claim);
+      if (!claim.status?.allocation || isReservedFor(claim, pod)) continue;
+      const reservedFor = [...(claim.status.reservedFor ?? []), { resource: 'pods', name, uid }];
+      await this.#context.client.updateStatus(resourceClaims, { ...claim, status: { ...claim.status, reservedFor } });
+    }
   }
 
   #madeFor(pod: Pod, entry: string): ResourceClaim | undefined {
@@ -176,17 +192,18 @@ class ClaimLoop {
       if (!isPod || (await this.#stillUses(claim, reference))) valid.push(reference);
     }
     const isFree = valid.length === 0;
-    if (valid.length < reserved.length) {
-      const status = { ...claim.status, reservedFor: valid, ...(isFree ? { allocation: undefined } : {}) };
+    const { deletionTimestamp, finalizers = [] } = claim.metadata;
+    const hasDevices = claim.status?.allocation !== undefined;
+    const isOurs = finalizers.includes(protectionFinalizer);
+    const isLetGo = valid.length < reserved.length;
+    // Of a claim that nobody uses any more only the last user's going, or its own, frees the devices: who gave it some is about to use it.
+    const isFreed = isFree && isOurs && (isLetGo || deletionTimestamp !== undefined);
+    if (isLetGo || (isFreed && hasDevices)) {
+      const status = { ...claim.status, reservedFor: valid, ...(isFreed ? { allocation: undefined } : {}) };
       claim = await client.updateStatus(resourceClaims, { ...claim, status });
-    } else if (isFree && claim.status?.allocation && claim.metadata.deletionTimestamp) {
-      claim = await client.updateStatus(resourceClaims, {
-        ...claim,
-        status: { ...claim.status, allocation: undefined },
-      });
     }
-    if (!isFree) return claim.metadata.deletionTimestamp ? { causes: [inUse(claim, valid)] } : undefined;
-    if (!claim.status?.allocation)
+    if (!isFree) return deletionTimestamp ? { causes: [inUse(claim, valid)] } : undefined;
+    if (isFreed)
       await setFinalizer(client, {
         type: resourceClaims,
         object: claim,
@@ -216,8 +233,8 @@ class ClaimLoop {
     const owner = controllerOf(claim);
     if (deletionTimestamp || owner?.kind !== 'Pod' || !annotations?.[podClaimAnnotation]) return;
     const pod = this.#pods.get(`${namespace}/${owner.name}`);
-    // A Pod that is gone is the garbage collector's matter.
-    if (pod?.metadata.uid !== owner.uid || !isOver(pod)) return;
+    // A Pod that is gone is the garbage collector's matter, unless another has come in its place.
+    if (!pod || (pod.metadata.uid === owner.uid && !isOver(pod))) return;
     await this.#context.client.delete(resourceClaims, { namespace, name }, { preconditions: { uid } });
   }
 }

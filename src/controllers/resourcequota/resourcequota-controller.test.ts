@@ -119,3 +119,28 @@ test('a Pod that comes under a deadline is counted where it is now, and no longe
   await cluster.settle();
   assert.deepEqual(used(), ['1', '0']);
 });
+
+test('a kind that is served no more is asked for no more, and counted again once it is back', async () => {
+  await using cluster = new MemoryCluster();
+  const { api, client, clock } = cluster;
+  cluster.run((context) => runResourceQuotaController(context, { evaluator }));
+  const hard = { 'count/configmaps': '3' };
+  await client.create(resourceQuotas, { metadata: { namespace: 'a', name: 'q' }, spec: { hard } });
+  await client.create(configMaps, { metadata: { namespace: 'a', name: 'one' } });
+  await clock.advance(310_000);
+  const used = () => api.find(resourceQuotas, 'a/q')?.status?.used?.['count/configmaps'];
+  assert.equal(used(), '1');
+
+  api.setServed(configMaps, false);
+  await clock.advance(60_000);
+  const asksFor = () => api.requests.filter(({ path }) => path.endsWith('/configmaps')).length;
+  const asked = asksFor();
+  await clock.advance(600_000);
+  assert.equal(asksFor(), asked);
+
+  api.setServed(configMaps, true);
+  await clock.advance(310_000);
+  await client.delete(configMaps, { namespace: 'a', name: 'one' });
+  await cluster.settle();
+  assert.equal(used(), '0');
+});

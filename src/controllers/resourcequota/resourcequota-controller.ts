@@ -6,12 +6,13 @@ import { scopeRequirements } from '../../api/core/v1/resource-quota.ts';
 import { type ResourceQuota, resourceQuotas, type ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import { type KubeObject, keyOf } from '../../apimachinery/meta.ts';
 import { parseQuantity, type Quantity, quantityOf } from '../../apimachinery/quantity.ts';
-import type { GroupVersionResource, ResourceType } from '../../apimachinery/resource.ts';
+import { type GroupVersionResource, parseApiVersion, type ResourceType } from '../../apimachinery/resource.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { sleep } from '../../base/clock.ts';
 import { discover, supports } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
+import type { Informer } from '../../reconcile/informer.ts';
 import { equalOnWire } from '../common/wire-equality.ts';
 
 /** The rules of counting, shared with admission. */
@@ -116,7 +117,7 @@ class CountedKinds {
   readonly #context: ComponentContext;
   readonly #evaluator: QuotaEvaluator;
   readonly #changed: (namespace: string) => void;
-  readonly #followed = new Set<string>();
+  readonly #followed = new Map<string, Informer<KubeObject>>();
   #types: readonly ResourceType[] = [];
 
   constructor(context: ComponentContext, evaluator: QuotaEvaluator, changed: (namespace: string) => void) {
@@ -125,9 +126,17 @@ class CountedKinds {
     this.#changed = changed;
   }
 
+  /** Lets go of kinds that are no longer served; those of a group that fails to answer stay. */
   async refresh(): Promise<void> {
-    const { preferred } = await discover(this.#context.client, this.#context.signal);
+    const { preferred, failures } = await discover(this.#context.client, this.#context.signal);
     this.#types = preferred.filter((type) => type.namespaced && supports(type, 'list', 'watch', 'create'));
+    const failing = new Set(failures.map(({ groupVersion }) => parseApiVersion(groupVersion).group));
+    const served = new Set(this.#types.map(kindKey));
+    for (const [key, { type }] of this.#followed) {
+      if (served.has(key) || failing.has(type.group)) continue;
+      this.#followed.delete(key);
+      this.#context.informers.forget(type);
+    }
   }
 
   async objectsFor({ metadata, spec }: ResourceQuota): Promise<readonly CountedObject[]> {
@@ -137,30 +146,35 @@ class CountedKinds {
     const objects: CountedObject[] = [];
     for (const type of counted) {
       const informer = this.#context.informers.of(type);
+      this.#follow(informer);
       await informer.whenSynced(this.#context.signal);
-      this.#follow(type);
       for (const object of informer.list(metadata.namespace)) objects.push({ type, object });
     }
     return objects;
   }
 
   /** What is created was charged by admission already; what goes, comes to take less or leaves a scope is told here. */
-  #follow(type: ResourceType): void {
-    const key = `${type.group}/${type.version}/${type.resource}`;
-    if (this.#followed.has(key)) return;
-    this.#followed.add(key);
-    const { clock, informers } = this.#context;
+  #follow(informer: Informer<KubeObject>): void {
+    const { type } = informer;
+    const key = kindKey(type);
+    if (this.#followed.get(key) === informer) return;
+    this.#followed.set(key, informer);
+    const { clock } = this.#context;
     const counted = (object: KubeObject) =>
       [
         ...[...this.#evaluator.usageOf(type, object, clock.now())].map(([name, amount]) => `${name}=${amount}`),
         this.#evaluator.scopeTraits(type, object),
       ].join();
     const tell = ({ metadata }: KubeObject) => this.#changed(metadata.namespace ?? '');
-    informers.of(type).onChange({
+    informer.onChange({
       deleted: tell,
       updated: (object, previous) => {
         if (counted(object) !== counted(previous)) tell(object);
       },
     });
   }
+}
+
+function kindKey({ group, version, resource }: ResourceType): string {
+  return `${group}/${version}/${resource}`;
 }

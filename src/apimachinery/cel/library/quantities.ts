@@ -77,7 +77,8 @@ export const quantities: Library = {
   ],
 };
 
-function toQuantity(text: string): CelResult {
+/** An error value for what is no quantity. */
+export function toQuantity(text: string): CelResult {
   try {
     return new QuantityValue(parseQuantity(text));
   } catch (error) {

@@ -69,7 +69,8 @@ export const semanticVersions: Library = {
   ],
 };
 
-function toSemver(text: string, lenient: boolean): CelResult {
+/** An error value for what is no version. */
+export function toSemver(text: string, lenient: boolean): CelResult {
   try {
     return new SemverValue(lenient ? parseVersionLeniently(text) : parseVersion(text));
   } catch (error) {

@@ -220,6 +220,16 @@ describe('PodSecurity', () => {
     ]);
   });
 
+  it('judges a template that has no metadata', async () => {
+    const { api, context } = pluginHarness();
+    api.put(namespaces, namespace({ warn: 'restricted', audit: 'baseline' }));
+    const { spec } = bad;
+    const object = { metadata: { name: 'web', namespace: 'a' }, spec: { template: { spec } } };
+    const attributes = attributesOf({ type: deployments, object });
+    await run(podSecurity(context), attributes);
+    assert.match(attributes.warnings[0]!, /^would violate PodSecurity "restricted:latest": host namespaces/);
+  });
+
   it('looks at an update only when it brings containers or images', async () => {
     const { api, context } = pluginHarness();
     api.put(namespaces, namespace({ enforce: 'baseline' }));

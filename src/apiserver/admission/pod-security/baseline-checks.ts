@@ -50,7 +50,7 @@ const appArmorProfile: CheckFunction = (pod) => {
   const podType = pod.spec.securityContext?.appArmorProfile?.type;
   const typeOf = (container: AnyContainer) => container.securityContext?.appArmorProfile?.type;
   const containers = namesWhere(pod, (container) => isBad(typeOf(container)));
-  const annotations = Object.entries(pod.metadata.annotations ?? {})
+  const annotations = Object.entries(pod.metadata?.annotations ?? {})
     .filter(
       ([key, value]) =>
         key.startsWith(appArmorPrefix) &&
@@ -201,7 +201,7 @@ function seccompAnnotations(pod: PodLike): Finding | undefined {
     ...containersOf(pod).map((container) => `${seccompContainerAnnotation}${container.name}`),
   ];
   const forbidden = keys
-    .map((key) => [key, pod.metadata.annotations?.[key]] as const)
+    .map((key) => [key, pod.metadata?.annotations?.[key]] as const)
     .filter(
       ([, value]) =>
         value !== undefined &&

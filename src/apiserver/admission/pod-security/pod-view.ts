@@ -3,7 +3,8 @@ import type { Container, EphemeralContainer, Pod } from '../../../api/gen/core-v
 import { allContainers } from '../../authorization/pod-references.ts';
 import type { Finding } from './finding.ts';
 
-export type PodLike = Pick<Pod, 'metadata' | 'spec'>;
+/** A Pod, or a template of Pods, which may have no metadata. */
+export type PodLike = Pick<Pod, 'spec'> & Partial<Pick<Pod, 'metadata'>>;
 export type AnyContainer = Container | EphemeralContainer;
 
 /** `minor`: 28 for v1.28; infinite for `latest`. */
