@@ -1,7 +1,7 @@
 /** A whole cluster on virtual time: the same for the same seed, with real rights, and with faults that do what they are named for. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deployments } from '../api/gen/apps-v1.ts';
+import { deployments, type ReplicaSet } from '../api/gen/apps-v1.ts';
 import { leases } from '../api/gen/coordination-v1.ts';
 import { nodes, type Pod, pods, secrets } from '../api/gen/core-v1.ts';
 import { findCondition, isConditionTrue } from '../apimachinery/conditions.ts';
@@ -163,6 +163,38 @@ describe('faults', () => {
     await cluster.advance(30_000);
     assert.equal(cluster.lostAnswers.length, 1);
     assert.equal((await cluster.client.list(pods, { namespace: 'default' })).items.length, 4);
+  });
+
+  it('a rollout stays within its surge although its own ReplicaSets are seen late', async () => {
+    let late = false;
+    await using cluster = await withWeb({
+      adversary: {
+        watch: ({ path }, component) =>
+          late && component === 'kube-controller-manager' && path.endsWith('/replicasets')
+            ? { holdMs: 9000 }
+            : undefined,
+      },
+    });
+    let most = 0;
+    cluster.history.onChange(async ({ key }) => {
+      if (!key.startsWith('/registry/replicasets/')) return;
+      const sets = await cluster.stored<ReplicaSet>('replicasets');
+      most = Math.max(
+        most,
+        sets.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0),
+      );
+    });
+    late = true;
+    for (const version of ['2', '3', '4']) {
+      const containers = [{ name: 'main', image: `example/web:${version}` }];
+      const body = { spec: { template: { spec: { containers } } } };
+      await cluster.client.patch(deployments, { namespace: 'default', name: 'web' }, { type: 'strategic', body });
+      await cluster.advance(5000);
+    }
+    await cluster.advance(300_000);
+    const { status } = await cluster.client.get(deployments, { namespace: 'default', name: 'web' });
+    assert.equal(status?.updatedReplicas, 4);
+    assert.equal(most, 5);
   });
 
   it('a component that dies at its own call is started again', async () => {

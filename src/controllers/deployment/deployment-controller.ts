@@ -10,6 +10,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../common/events.ts';
+import { OwnWrites } from '../common/own-writes.ts';
 import {
   candidatesFor,
   claim,
@@ -35,6 +36,7 @@ export async function runDeploymentController(
   indexOwnership(sets);
   indexOwnership(pods);
   const events = context.eventRecorder('deployment-controller');
+  const writes = new OwnWrites(client, sets);
 
   const controller = createController(context, {
     name: 'deployment-controller',
@@ -55,14 +57,16 @@ export async function runDeploymentController(
         }
         return undefined;
       }
-      const claims = planClaims(deployment, selector, candidatesFor(sets, deployment));
+      const candidates = await writes.newest(deployment, candidatesFor(sets, deployment));
+      const claims = planClaims(deployment, selector, candidates);
       const owned = await claim(client, { object: deployment, type: deployments }, { type: replicaSets, claims });
       const podsOf = (replicaSet: ReplicaSet) => controlledBy(pods, replicaSet);
-      return await new RolloutStep(context, events, { deployment, owned, podsOf }).run();
+      return await new RolloutStep(context, events, { deployment, owned, podsOf, writes }).run();
     },
   });
 
   controller.watch(all);
+  all.onChange({ deleted: ({ metadata }) => writes.forget(metadata.uid ?? '') });
   followReplicaSets(controller, all, sets);
   followDeletedPods(controller, all, sets, pods);
   await controller.run();

@@ -20,6 +20,7 @@ import type { ComponentContext } from '../../reconcile/component.ts';
 import type { ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
 import { withKind } from '../common/events.ts';
+import type { OwnWrites } from '../common/own-writes.ts';
 import { templateHash } from '../common/template-hash.ts';
 import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
 import {
@@ -63,6 +64,8 @@ export interface RolloutInput {
   readonly owned: readonly ReplicaSet[];
   /** All Pods of one of them. */
   podsOf(replicaSet: ReplicaSet): readonly Pod[];
+  /** Of its ReplicaSets. */
+  readonly writes: OwnWrites<ReplicaSet>;
 }
 
 type Outcome = ReconcileResult | undefined;
@@ -189,7 +192,7 @@ export class RolloutStep {
     const annotations = annotationsFor(this.#deployment, present, revision);
     const stale = !equalOnWire(annotations, present.metadata.annotations);
     if (stale || (present.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
-      return await this.#context.client.update(replicaSets, {
+      return await this.#update({
         ...present,
         metadata: { ...present.metadata, annotations },
         spec: { ...present.spec, minReadySeconds },
@@ -212,7 +215,7 @@ export class RolloutStep {
     let existed = false;
     let made: ReplicaSet;
     try {
-      made = await this.#context.client.create(replicaSets, wanted);
+      made = await this.#noted(this.#context.client.create(replicaSets, wanted));
     } catch (error) {
       const found = isAlreadyExists(error) ? await this.#existing(name) : undefined;
       if (!found) throw await this.#creationFailed(name, error);
@@ -315,7 +318,7 @@ export class RolloutStep {
     const before = replicasOf(replicaSet);
     if (before === replicas && hasSizeAnnotations(replicaSet, this.#deployment)) return replicaSet;
     const annotations = { ...replicaSet.metadata.annotations, ...sizeAnnotations(this.#deployment) };
-    const updated = await this.#context.client.update(replicaSets, {
+    const updated = await this.#update({
       ...replicaSet,
       metadata: { ...replicaSet.metadata, annotations },
       spec: { ...replicaSet.spec, replicas },
@@ -330,6 +333,14 @@ export class RolloutStep {
       );
     }
     return updated;
+  }
+
+  #update(replicaSet: ReplicaSet): Promise<ReplicaSet> {
+    return this.#noted(this.#context.client.update(replicaSets, replicaSet));
+  }
+
+  #noted(write: Promise<ReplicaSet>): Promise<ReplicaSet> {
+    return this.#input.writes.noted(this.#deployment, write);
   }
 
   async #cleanUp(old: readonly ReplicaSet[]): Promise<void> {
