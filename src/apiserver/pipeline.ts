@@ -12,7 +12,7 @@ import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Impersonation } from './authentication/impersonation.ts';
 import { asksImpersonation, withoutImpersonation } from './authentication/impersonation-headers.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import { forbiddenError } from './authorization/forbidden.ts';
+import { AccessRefusal } from './authorization/forbidden.ts';
 import { warningHeader } from './encoding/replies.ts';
 import type { YamlThread } from './encoding/yaml-thread.ts';
 import { failureResponse, UndecidedError } from './failure.ts';
@@ -206,7 +206,7 @@ async function authorize(
   }
   request.audit?.annotate('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
   request.audit?.annotate('authorization.k8s.io/reason', answer.reason);
-  if (decision !== 'allow') throw forbiddenError(attributes, answer.reason);
+  if (decision !== 'allow') throw new AccessRefusal(attributes, answer.reason);
 }
 
 function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {
