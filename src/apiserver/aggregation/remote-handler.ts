@@ -114,8 +114,9 @@ async function pass({ host, request, info, options }: Passing, send: Send): Prom
       return { status: 502, headers: {}, body: { kind: 'bytes', chunks: [Buffer.from(message)] } };
     }
     if (inProcess) return await objectAnswer(response, { request, info });
-    const place = { backendHost: host, requestHost: host, prefix: '', origin: { scheme: 'https', host } };
-    const rewritten = rewrittenAnswer(passedResponse(response, request), place, request);
+    const origin = { scheme: 'https', host };
+    const place = { method: request.method, backendHost: host, requestHost: host, prefix: '', origin };
+    const rewritten = rewrittenAnswer(passedResponse(response, request), place);
     return await rewritten.catch((error: unknown) => plainText(503, messageOf(error)));
   } catch (error) {
     limit?.cancel();

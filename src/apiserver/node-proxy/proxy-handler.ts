@@ -23,8 +23,9 @@ export function proxyHandler(context: NodeProxyContext, find: FindLocation): Han
     const target = targetOf(context, location, { rest, search: searchOf(request) });
     if (request.upgrade) return passOn(request, request.upgrade, target);
     const response = await forward(request, target, prefix + escapePath(rest));
-    const place = { backendHost: locationHost(location), requestHost: hostOf(request), prefix };
-    return rewrittenAnswer(response, place, request);
+    const { method } = request;
+    const place = { method, backendHost: locationHost(location), requestHost: hostOf(request), prefix };
+    return rewrittenAnswer(response, place);
   };
 }
 

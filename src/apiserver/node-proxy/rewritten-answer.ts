@@ -9,9 +9,11 @@ import { pipeline, Readable } from 'node:stream';
 import { type GoUrl, parseUrl, urlText } from '../../apimachinery/go-url.ts';
 import { internalError, messageOf, statusError } from '../../apimachinery/status.ts';
 import { joinedChunks } from '../encoding/list-encoding.ts';
-import type { ApiRequest, ApiResponse, Chunk } from '../request.ts';
+import type { ApiResponse, Chunk } from '../request.ts';
 
 export interface ProxyPlace {
+  /** Of the request. */
+  readonly method: string;
   /** With its port: links there lead to the backend, as do those to the proxy itself. */
   readonly backendHost: string;
   readonly requestHost: string;
@@ -22,11 +24,7 @@ export interface ProxyPlace {
 }
 
 /** Throws 500 where the answer makes no sense. */
-export async function rewrittenAnswer(
-  response: ApiResponse,
-  place: ProxyPlace,
-  request: ApiRequest,
-): Promise<ApiResponse> {
+export async function rewrittenAnswer(response: ApiResponse, place: ProxyPlace): Promise<ApiResponse> {
   const headers = withoutOrigins(response.headers);
   const { location, 'content-type': contentType = '', 'content-encoding': encoding = '' } = headers;
   if (location) return { ...response, headers: { ...headers, location: redirected(location, place) } };
@@ -35,7 +33,7 @@ export async function rewrittenAnswer(
   if (!isPage || body.kind !== 'stream' || !['', 'gzip', 'deflate'].includes(encoding)) return { ...response, headers };
   const { 'content-length': length, ...others } = headers;
   void length;
-  if (request.method === 'HEAD') return { ...response, headers: others };
+  if (place.method === 'HEAD') return { ...response, headers: others };
   const chunks = await withLinksRewritten(joinedChunks(body.chunks), place, encoding);
   return { ...response, headers: others, body: { ...body, chunks } };
 }
