@@ -70,7 +70,12 @@ export interface KubeletOptions {
   readonly nodeCredentials?: NodeCredentialFiles | undefined;
   /** Programs that give credentials for images. */
   readonly credentialProviders?:
-    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | {
+        readonly providers: readonly CredentialProvider[];
+        readonly run: RunProvider;
+        /** Of the files that name them. */
+        readonly configHash?: string | undefined;
+      }
     | undefined;
 }
 
@@ -481,6 +486,8 @@ class RunningKubelet implements Kubelet {
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     const { credentialProviders, nodeCredentials } = options;
+    const hash = credentialProviders?.configHash;
+    if (hash) metrics.show('credential_provider_config_info', { hash });
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
