@@ -165,6 +165,8 @@ class RunningKubelet implements Kubelet {
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.metrics = known.metrics;
+    const { configHash: hash } = options.credentialProviders ?? {};
+    if (hash) this.metrics.show('credential_provider_config_info', { hash });
     // Simulated nodes call a runtime of their own process, thousands of them.
     this.runtime =
       (options.watches ?? true)
@@ -486,8 +488,6 @@ class RunningKubelet implements Kubelet {
       onChange: (uids) => uids.forEach((uid) => void this.workers.wake(uid)),
     });
     const { credentialProviders, nodeCredentials } = options;
-    const hash = credentialProviders?.configHash;
-    if (hash) metrics.show('credential_provider_config_info', { hash });
     const known = watches ? informers.of(serviceType) : undefined;
     return {
       nodeName: this.nodeName,
