@@ -98,8 +98,8 @@ function accept(upgrade: UpgradeConnection, protocol: string | undefined, use: (
   const { WebSocketServer } = webSocketLibrary();
   const options = { noServer: true, maxPayload, autoPong: false, handleProtocols: () => protocol || false } as const;
   new WebSocketServer(options).handleUpgrade(request, socket, head, (webSocket) => {
-    // The library closes the connection after it.
-    webSocket.on('error', () => {});
+    // The library has told the client what is wrong, and would wait for an answer.
+    webSocket.on('error', () => socket.end(() => socket.destroy()));
     // Answers to pings must not pile up before a client who reads none of them.
     webSocket.on('ping', (data) => {
       if (!socket.writableNeedDrain) webSocket.pong(data);
