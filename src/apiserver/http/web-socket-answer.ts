@@ -87,9 +87,10 @@ async function servePieces(upgrade: UpgradeConnection, chunks: AsyncIterable<Chu
       }
       if (socket.writableNeedDrain) await drained(socket);
     }
-  } finally {
-    if (webSocket) close(webSocket, upgrade);
+  } catch {
+    // What came before the source broke off is all there is to tell.
   }
+  if (webSocket) close(webSocket, upgrade);
 }
 
 /** Calls back at once; does not when the client has gone. */
