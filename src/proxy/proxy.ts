@@ -93,8 +93,8 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
         await table.sync(serviceInformer.list(), sliceInformer.list());
       }
       const { node } = options;
-      for (const { family, checks } of health)
-        await checks.sync(healthChecks(serviceInformer.list(), sliceInformer.list(), { node, family }));
+      const objects = { services: serviceInformer.list(), slices: sliceInformer.list() };
+      for (const { family, checks } of health) await checks.sync(healthChecks(objects, { node, family }));
       options.onSynced?.();
     } catch (error) {
       if (signal.aborted) break;

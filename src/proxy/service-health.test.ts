@@ -29,7 +29,7 @@ const slice = (name: string, endpoints: EndpointSlice['endpoints']): EndpointSli
 });
 
 const checked = (services: readonly Service[], slices: readonly EndpointSlice[], family: 'ip' | 'ip6' = 'ip') =>
-  [...healthChecks(services, slices, { node, family })].map(([key, { port, localEndpoints }]) => [
+  [...healthChecks({ services, slices }, { node, family })].map(([key, { port, localEndpoints }]) => [
     key,
     port,
     localEndpoints,

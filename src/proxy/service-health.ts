@@ -19,8 +19,7 @@ export interface HealthCheck {
 
 /** By `namespace/name`. */
 export function healthChecks(
-  services: Iterable<Service>,
-  slices: Iterable<EndpointSlice>,
+  { services, slices }: { readonly services: Iterable<Service>; readonly slices: Iterable<EndpointSlice> },
   { node, family }: { readonly node: ThisNode; readonly family: IpFamily },
 ): ReadonlyMap<string, HealthCheck> {
   const slicesOf = slicesByService(slices, family);
