@@ -35,9 +35,11 @@ export const resultName = ({ alternative, request }: WantedDevices): string =>
 
 export const claimName = ({ metadata }: ResourceClaim): string => `${metadata.namespace}/${metadata.name}`;
 
+/** `onEach` is told of each in its turn, before what is wrong with the next is found. */
 export function requestsOf(
   claim: ResourceClaim,
   classOf: (name: string) => DeviceClass | undefined,
+  onEach: (wanted: WantedDevices) => void,
 ): readonly ClaimRequest[] {
   return (claim.spec.devices?.requests ?? []).map((request) => ({
     choices: rowsOf(request).map(({ row, alternative }) => {
@@ -51,7 +53,7 @@ export function requestsOf(
       }
       const mode = row.allocationMode ?? 'ExactCount';
       if (mode !== 'ExactCount' && mode !== 'All') throw new Error(`${where}: unsupported count mode ${mode}`);
-      return {
+      const wanted: WantedDevices = {
         request: request.name,
         alternative,
         deviceClass,
@@ -62,6 +64,8 @@ export function requestsOf(
         tolerations: row.tolerations,
         capacity: row.capacity?.requests,
       };
+      onEach(wanted);
+      return wanted;
     }),
   }));
 }
