@@ -16,7 +16,7 @@ import { addConsumed, type Consumed, consumedBy, hasCapacity } from './capacity.
 import { type Candidate, type Constraint, constraintOf } from './constraints.ts';
 import { PoolCounters } from './counters.ts';
 import { type DevicePool, deviceKey, poolKey, reaches } from './pools.ts';
-import { type ClaimRequest, claimName, requestsOf, type WantedDevices } from './requests.ts';
+import { type ClaimRequest, claimName, type RequestReading, requestsOf, type WantedDevices } from './requests.ts';
 
 /** What is taken already, in the whole cluster. Devices by `deviceKey`. */
 export interface DevicesInUse {
@@ -29,7 +29,7 @@ export interface SearchContext {
   readonly node: Node;
   readonly pools: readonly DevicePool[];
   readonly inUse: DevicesInUse;
-  classOf: Parameters<typeof requestsOf>[1];
+  readonly classOf: RequestReading['classOf'];
   matcherOf(expression: string): DeviceMatcher;
 }
 
@@ -121,7 +121,10 @@ class DeviceSearch {
   }
 
   #stateOf(claim: ResourceClaim): ClaimState {
-    const requests = requestsOf(claim, this.#context.classOf, (wanted) => void this.#countOf(claim, wanted));
+    const requests = requestsOf(claim, {
+      classOf: this.#context.classOf,
+      onEach: (wanted) => void this.#countOf(claim, wanted),
+    });
     this.#checkSize(claim, requests);
     const constraints = (claim.spec.devices?.constraints ?? []).map((constraint, index) => {
       const known = constraintOf(constraint);

@@ -35,12 +35,13 @@ export const resultName = ({ alternative, request }: WantedDevices): string =>
 
 export const claimName = ({ metadata }: ResourceClaim): string => `${metadata.namespace}/${metadata.name}`;
 
-/** `onEach` is told of each in its turn, before what is wrong with the next is found. */
-export function requestsOf(
-  claim: ResourceClaim,
-  classOf: (name: string) => DeviceClass | undefined,
-  onEach: (wanted: WantedDevices) => void,
-): readonly ClaimRequest[] {
+export interface RequestReading {
+  classOf(name: string): DeviceClass | undefined;
+  /** Told of each in its turn, before what is wrong with the next is found. */
+  onEach(wanted: WantedDevices): void;
+}
+
+export function requestsOf(claim: ResourceClaim, { classOf, onEach }: RequestReading): readonly ClaimRequest[] {
   return (claim.spec.devices?.requests ?? []).map((request) => ({
     choices: rowsOf(request).map(({ row, alternative }) => {
       const where = `claim ${claimName(claim)}, request ${alternative ?? request.name}`;
