@@ -95,14 +95,12 @@ export async function runLocalProvisioner(context: ComponentContext, options: Lo
       return place ? provision(claim, place) : undefined;
     },
   });
-  const keyOfClaim = ({ metadata }: PersistentVolumeClaim) => `${byClaim}${metadata.namespace}/${metadata.name}`;
-  controller.watchMapped(claims, (claim) => (askedPlace(claim, rootOf) ? [keyOfClaim(claim)] : []));
-  controller.watchMapped(volumes, ({ metadata }) => [`${byVolume}${metadata.name}`]);
-  controller.watchMapped(classes, () =>
-    claims
-      .list()
+  const askedKeys = (all: readonly PersistentVolumeClaim[]) =>
+    all
       .filter((claim) => askedPlace(claim, rootOf))
-      .map(keyOfClaim),
-  );
+      .map(({ metadata }) => `${byClaim}${metadata.namespace}/${metadata.name}`);
+  controller.watchMapped(claims, (claim) => askedKeys([claim]));
+  controller.watchMapped(volumes, ({ metadata }) => [`${byVolume}${metadata.name}`]);
+  controller.watchMapped(classes, () => askedKeys(claims.list()));
   await controller.run();
 }
