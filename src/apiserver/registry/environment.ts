@@ -13,10 +13,11 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResources } from '../resources.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
-import { DecodedPool } from '../watch-cache/cache-entry.ts';
-import type { Representation } from '../watch-cache/cache-event.ts';
+import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { CacheEvent, Representation } from '../watch-cache/cache-event.ts';
 import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
+import { HeldForAWhile } from '../watch-cache/held-for-a-while.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { Source } from '../watch-cache/source.ts';
@@ -71,14 +72,25 @@ export interface Environment extends RegistryEnvironment {
   close(): void;
 }
 
-/** Decoded objects kept at hand over a store of bytes. */
-const decodedCapacity = 2048;
+/** Decoded objects kept at hand over a store of bytes, counted by their encoded form. */
+const decodedBounds = { maxItems: 2048, maxBytes: 16 * 1024 * 1024, keepMs: 60_000 } as const;
+/** Frames of past events kept for those who ask for the same past: a cut network brings all its clients back at once. */
+const retoldBounds = { maxItems: 512, maxBytes: 8 * 1024 * 1024, keepMs: 10_000 } as const;
 /** Label selectors kept parsed. */
 const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, clock, random, log } = options;
-  const pool = new DecodedPool(decodedCapacity);
+  const pool = new HeldForAWhile<Pick<CacheEntry, 'forgetObject'>>({
+    ...decodedBounds,
+    clock,
+    giveUp: (entry) => entry.forgetObject(),
+  });
+  const retold = new HeldForAWhile<Pick<CacheEvent, 'forgetForms'>>({
+    ...retoldBounds,
+    clock,
+    giveUp: (event) => event.forgetForms(),
+  });
   const delivery = new Delivery(clock, log);
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
@@ -96,7 +108,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const { isStale, ...place } = places.of(kind);
     const stored: Source<V> = { keepsObjects: form.keepsObjects, ...place };
     const source = kind.source?.(stored) ?? stored;
-    const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
+    const cache = new ResourceCache<V>({ kind, form, source, pool, retold, delivery, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     const kept = kind.source ? store : undefined;
     return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale });
@@ -141,6 +153,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     onFirst: (prefix, callback) => places.home.feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
+      pool.close();
+      retold.close();
       places.close();
     },
   };

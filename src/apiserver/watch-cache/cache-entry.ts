@@ -2,7 +2,7 @@
  * One object at one revision, in as many forms as have been asked for: the decoded object, its JSON and its protobuf per served version. An
  * entry never changes; a write makes a new one. What is expensive is made on first use and shared by everybody after.
  *
- * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the `DecodedPool`, since whoever
+ * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the pool, since whoever
  * reads an object often writes it next.
  */
 
@@ -10,7 +10,8 @@ import { parseJson } from '../../apimachinery/exact-json.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
-import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
+import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision, toStay } from './encoded-object.ts';
+import type { HeldForAWhile } from './held-for-a-while.ts';
 import type { ObjectForm } from './object-form.ts';
 
 /** What all entries of one resource share. */
@@ -20,6 +21,9 @@ export interface EntryContext<V> {
   readonly envelope: Envelope;
   readonly pool: DecodedPool;
 }
+
+/** Entries over a store of bytes whose objects are at hand; what it gives up has `forgetObject` called. */
+export type DecodedPool = HeldForAWhile<Pick<CacheEntry, 'forgetObject'>>;
 
 export interface StoredVersion<V> {
   readonly key: string;
@@ -32,6 +36,8 @@ export class CacheEntry<V = unknown> {
   readonly key: string;
   readonly revision: number;
   readonly createRevision: number;
+  /** Bytes of the value, as long as nobody has asked for more. */
+  readonly storedBytes: number;
   readonly #context: EntryContext<V>;
   readonly #trusted: boolean;
   #value: V | undefined;
@@ -50,14 +56,14 @@ export class CacheEntry<V = unknown> {
     this.revision = version.revision;
     this.createRevision = version.createRevision;
     const { form, envelope } = context;
-    if (!form.keepsObjects && trusted) {
-      const bytes = version.value as Uint8Array;
-      if (isCanonical(envelope, bytes)) {
-        this.#bytes = spliceRevision(envelope, bytes, version.revision);
-        return;
-      }
+    this.storedBytes = form.bytesOf(version.value);
+    if (form.keepsObjects) {
+      this.#value = version.value;
+      return;
     }
-    this.#value = version.value;
+    const bytes = version.value as Uint8Array;
+    if (trusted && isCanonical(envelope, bytes)) this.#bytes = spliceRevision(envelope, bytes, version.revision);
+    else this.#value = toStay(bytes) as V;
   }
 
   /** Whether this very release wrote it, in the form in which it would write it today. */
@@ -94,7 +100,7 @@ export class CacheEntry<V = unknown> {
     const stored = decodes ? parsed(kind, this.#bytes!) : this.#stored();
     const object = withRevision(stored, this.revision);
     this.#object = form.keepsObjects && this.#trusted ? Object.freeze(object) : deepFreeze(object);
-    if (!form.keepsObjects) pool.hold(this);
+    if (!form.keepsObjects) pool.hold(this, this.storedBytes);
     return object;
   }
 
@@ -110,7 +116,7 @@ export class CacheEntry<V = unknown> {
     if (this.#object) return;
     this.#object = withRevision(object, this.revision);
     Object.freeze(this.#object);
-    if (!this.#context.form.keepsObjects) this.#context.pool.hold(this);
+    if (!this.#context.form.keepsObjects) this.#context.pool.hold(this, this.storedBytes);
   }
 
   /** Drops the decoded object; it can always be decoded again. */
@@ -118,6 +124,19 @@ export class CacheEntry<V = unknown> {
     this.bytes();
     this.#object = undefined;
     for (const version of this.#versions?.values() ?? []) delete version.object;
+  }
+
+  /** Whether there is anything that `retire` would drop. */
+  get hasForms(): boolean {
+    const { keepsObjects } = this.#context.form;
+    return this.#message !== undefined || this.#versions !== undefined || (keepsObjects && this.#bytes !== undefined);
+  }
+
+  /** Another object stands in its place: drops what only those who read it now ask for, and can be made again. */
+  retire(): void {
+    this.#message = undefined;
+    this.#versions = undefined;
+    if (this.#context.form.keepsObjects) this.#bytes = undefined;
   }
 
   /** Canonical JSON of the hub version, with its resourceVersion. */
@@ -153,11 +172,11 @@ export class CacheEntry<V = unknown> {
     const { conversion, codec } = resource;
     if (!codec.protobuf) throw new TypeError(`${resource.row.kind} has no protobuf form`);
     if (!conversion) {
-      this.#message ??= codec.protobuf.encode(this.#object ?? this.#parsed());
+      this.#message ??= toStay(codec.protobuf.encode(this.#object ?? this.#parsed()));
       return this.#message;
     }
     const version = this.#version(resource);
-    version.message ??= codec.protobuf.encode(version.object ?? this.objectIn(resource));
+    version.message ??= toStay(codec.protobuf.encode(version.object ?? this.objectIn(resource)));
     return version.message;
   }
 
@@ -182,23 +201,6 @@ interface VersionForms {
   object?: KubeObject;
   bytes?: Buffer;
   message?: Buffer;
-}
-
-/** Keeps at most `capacity` decoded objects, the most recently decoded ones. */
-export class DecodedPool {
-  readonly #capacity: number;
-  readonly #held: (CacheEntry | undefined)[] = [];
-  #next = 0;
-
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
-
-  hold(entry: CacheEntry<never> | CacheEntry): void {
-    this.#held[this.#next]?.forgetObject();
-    this.#held[this.#next] = entry as CacheEntry;
-    this.#next = (this.#next + 1) % this.#capacity;
-  }
 }
 
 const noLabels: Readonly<Record<string, string>> = Object.freeze({});

@@ -16,6 +16,8 @@ export interface ObjectForm<V> {
   toObject(kind: StoredKind, value: V): KubeObject;
   /** Whether two values are the same to a reader of the store. */
   equal(a: V, b: V): boolean;
+  /** Memory that a value takes because it is kept here: none for objects, which the store holds as well. */
+  bytesOf(value: V): number;
   /** The version in which a value is kept. */
   apiVersionOf(value: V): string | undefined;
 }
@@ -29,5 +31,6 @@ export const objectForm: ObjectForm<KubeObject> = {
   toStored: (kind, object) => kind.codec.toStored(object),
   toObject: (_kind, value) => value,
   equal: jsonEqual,
+  bytesOf: () => 0,
   apiVersionOf: ({ apiVersion }) => apiVersion,
 };
