@@ -46,7 +46,9 @@ const suites: readonly Suite[] = [
   {
     name: 'api-over-etcd',
     lane: 1,
-    files: ['test/api/{watch-and-list,custom-resources,custom-conversions,patches,stored-versions}.test.ts'],
+    files: [
+      'test/api/{watch-and-list,watches-over-web-sockets,custom-resources,custom-conversions,patches,stored-versions}.test.ts',
+    ],
     budgetMinutes: 3,
     env: { CORACLE_TEST_STORE: 'etcd' },
   },

@@ -4,16 +4,20 @@
  * its matter, save that their repeated keys are found by `decodeUntyped`.
  *
  * How a body is read: `JSON.parse`, then the fast decoder, then keys counted in the text are compared with keys visited. Only a
- * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words.
+ * difference, a misfit or a number that a double cannot hold runs the exact decoder, which knows the words. Members that the caller knows are
+ * left out of all that (`known-text.ts`).
+ *
+ * Length: the ways in which a body is read share their steps and their errors, and belong side by side.
  */
 
 import { ProtobufError } from '../base/protobuf/wire-reader.ts';
 import { countKeys, Misfit, TableDecoder } from './decode.ts';
 import { DecodeError, decodeExact, duplicateFields } from './decode-exact.ts';
-import { TableEncoder } from './encode.ts';
+import { TableEncoder, type WritableMember } from './encode.ts';
 import { jsonText, parseJson } from './exact-json.ts';
 import { quote } from './go-text.ts';
 import { JsonSyntaxError, maxJsonDepth, parseExact, scanJson, wellFormed } from './json-text.ts';
+import type { KnownText } from './known-text.ts';
 import { openEnvelope, wrapMessage } from './protobuf/envelope.ts';
 import { MessageReader } from './protobuf/message-reader.ts';
 import { MessageWriter } from './protobuf/message-writer.ts';
@@ -32,6 +36,8 @@ export interface DecodeRequest {
   readonly format?: 'json' | 'yaml' | undefined;
   /** Reads YAML; by default here and now, however long it takes. */
   readonly yaml?: ((text: string) => YamlConversion) | undefined;
+  /** Members that the body may have as they are: where it does, their very values become the object's. */
+  readonly known?: KnownText | undefined;
 }
 
 /** An object as the tables have it: known fields in canonical form, `kind` and `apiVersion` set. */
@@ -60,6 +66,10 @@ export class Codec {
 
   /** Decodes a request's body. Throws a `BadRequest` StatusError that says what upstream would say. */
   decode(body: Uint8Array | string, request: DecodeRequest): Decoded {
+    return this.#decodeAround(body, request) ?? this.#decodeWhole(body, request);
+  }
+
+  #decodeWhole(body: Uint8Array | string, request: DecodeRequest): Decoded {
     const original =
       typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
     const yaml = request.format === 'yaml' ? convertYaml(original, request.expected.kind, request.yaml) : undefined;
@@ -76,6 +86,25 @@ export class Codec {
     const strictErrors = [...(yaml?.strictErrors ?? []), ...result.strictErrors];
     keepOwnersReset(result.value, fast?.value);
     return this.#conclude(result.value, gvk, strictErrors, request);
+  }
+
+  /** Reads what is left of a body without the members that are known; undefined where it must be read whole. */
+  #decodeAround(body: Uint8Array | string, request: DecodeRequest): Decoded | undefined {
+    const { known, format, expected } = request;
+    if (!known || typeof body === 'string' || format === 'yaml') return undefined;
+    const shortened = known.leaveOutOf(body);
+    const scanned = shortened?.scan();
+    if (!shortened || !scanned || scanned.inexact || scanned.depth > maxJsonDepth) return undefined;
+    const value = parsePlain(wellFormed(shortened.text));
+    if (value?.kind !== expected.kind || value.apiVersion !== apiVersionOf(expected)) return undefined;
+    const read = this.#tryRead(value, this.#typeFor(expected, expected));
+    if (read?.visitedKeys !== scanned.keys) return undefined;
+    keepOwnersReset(read.value, value);
+    for (const { member } of shortened.holes) {
+      const holder = (member.parent ? read.value[member.parent] : read.value) as Record<string, unknown>;
+      holder[member.name] = member.value;
+    }
+    return this.#conclude(read.value, expected, [], request);
   }
 
   /**
@@ -140,6 +169,11 @@ export class Codec {
   /** The same for a value that does not say what it is: a part of an object, or an object without `kind`. */
   encodeAs(value: object, typeId: string): string {
     return this.#encoder.encode(value, typeId);
+  }
+
+  /** The members of what `encodeAs` writes, for whoever has the text of some already. */
+  membersOf(value: object, typeId: string): WritableMember[] {
+    return this.#encoder.members(value, typeId);
   }
 
   /** The object's protobuf message without its envelope; byte for byte upstream's. */
@@ -278,7 +312,7 @@ export function decodeUntyped(
 const yamlErrors = 'yaml: unmarshal errors:\n';
 
 /** Of a list in one error, as YAML has it, each line is a warning of its own. */
-function warningsOf(strictError: string): string[] {
+export function warningsOf(strictError: string): string[] {
   if (!strictError.startsWith(yamlErrors)) return [strictError];
   return strictError
     .slice(yamlErrors.length)
@@ -306,6 +340,17 @@ function parseFast(text: string): Parsed | undefined {
     const value: unknown = JSON.parse(text);
     const { keys, inexact, depth } = scanned ?? scanJson(text);
     return depth > maxJsonDepth ? undefined : { value, keys, inexact };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined for what is no JSON or no object. */
+function parsePlain(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -12,6 +12,15 @@ import type { FieldSchema, SchemaRegistry, TypeSchema } from './schema.ts';
 /** Gives the text of a value that is there. */
 type Write = (value: unknown) => string;
 
+/** A member of an object, to be written by whoever puts the object's text together. */
+export interface WritableMember {
+  readonly name: string;
+  /** `"name":` */
+  readonly label: string;
+  readonly value: unknown;
+  text(): string;
+}
+
 interface FieldWriter {
   readonly name: string;
   /** `"name":` */
@@ -42,13 +51,27 @@ export class TableEncoder {
     return this.#writerOf(this.#registry.type(typeId))(value);
   }
 
+  /** The members of a value, in the order in which they are written; those that are left out are not among them. */
+  members(value: object, typeId: string): WritableMember[] {
+    const fields = value as Readonly<Record<string, unknown>>;
+    const members: WritableMember[] = [];
+    for (const { field } of this.#writers(this.#registry.type(typeId)).of(value)) {
+      const { name, label, write, empty } = field;
+      const given = fields[name];
+      const isEmpty = given === undefined || given === null || field.isEmpty(given);
+      if (isEmpty && empty === undefined) continue;
+      members.push({ name, label, value: given, text: () => (isEmpty ? empty!() : write(given)) });
+    }
+    return members;
+  }
+
   #writerOf(type: TypeSchema): Write {
     if (type.jsonList) return plainText;
     if (type.jsonOneOf) return this.#oneOf(type);
     return (value) => this.#struct(type, value as Record<string, unknown>);
   }
 
-  #struct(type: TypeSchema, value: Readonly<Record<string, unknown>>): string {
+  #writers(type: TypeSchema): FieldWalk<FieldWriter> {
     let writers = this.#structs.get(type.id);
     if (!writers) {
       writers = new FieldWalk(
@@ -57,8 +80,12 @@ export class TableEncoder {
       );
       this.#structs.set(type.id, writers);
     }
+    return writers;
+  }
+
+  #struct(type: TypeSchema, value: Readonly<Record<string, unknown>>): string {
     let text = '';
-    for (const { field } of writers.of(value)) {
+    for (const { field } of this.#writers(type).of(value)) {
       const given = value[field.name];
       const isEmpty = given === undefined || given === null || field.isEmpty(given);
       if (isEmpty && field.empty === undefined) continue;

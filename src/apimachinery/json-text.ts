@@ -44,7 +44,8 @@ export function scanJson(text: string): JsonScan {
   return { keys, inexact, depth: deepest };
 }
 
-function endOfString(text: string, start: number): number {
+/** Where the string that begins at `start` has its closing quote. */
+export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;

@@ -3,7 +3,7 @@
  * whether the resource exists is for the registry to say. Verbs are those RBAC knows.
  */
 import { UndecidedError } from './failure.ts';
-import type { RequestInfo } from './request.ts';
+import type { ApiRequest, RequestInfo } from './request.ts';
 
 const verbOfMethod: Readonly<Record<string, string>> = {
   POST: 'create',
@@ -125,4 +125,9 @@ function singleName(fieldSelector: string): string {
 /** Query parameters that switch something on: absent, `0` and `false` are off, as upstream reads them. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
+}
+
+/** Whether the client wants what is streamed in messages of a WebSocket; the answer then has the status 101. */
+export function asksWebSocket({ upgrade }: ApiRequest): boolean {
+  return upgrade?.request.headers.upgrade?.toLowerCase() === 'websocket';
 }

@@ -74,6 +74,7 @@ export interface ApiRequest {
   readonly yamlThread?: YamlThread | undefined;
 }
 
+/** Streams and watches of an answer with the status 101 leave over the WebSocket that the client asked for. */
 export type ResponseBody =
   | { readonly kind: 'none' }
   /** An object of the API; encoded as the request's Accept header asks, or handed over as it is in-process. */

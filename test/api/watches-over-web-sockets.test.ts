@@ -4,10 +4,14 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
+import { customResourceDefinitions } from '../../src/api/gen/apiextensions-v1.ts';
 import { configMaps, serviceAccounts } from '../../src/api/gen/core-v1.ts';
 import { clusterRoleBindings } from '../../src/api/gen/rbac-v1.ts';
+import { customResource } from '../../src/apimachinery/resource.ts';
 import type { Client } from '../../src/client/index.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import { type OpenCluster, openCluster } from './cluster.ts';
+import { openHttp1 } from './wire.ts';
 
 describe('a watch over a WebSocket', () => {
   let cluster: OpenCluster;
@@ -66,6 +70,62 @@ describe('a watch over a WebSocket', () => {
     assert.equal(code, 1000);
   });
 
+  it('tells custom resources too, as tables and bookmarks where they are asked for', async () => {
+    const group = 'pages.example.com';
+    const names = { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' };
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    await client.create(customResourceDefinitions, {
+      metadata: { name: `widgets.${group}` },
+      spec: { group, names, scope: 'Cluster', versions: [{ name: 'v1', served: true, storage: true, schema }] },
+    });
+    const widgets = customResource(
+      { group, version: 'v1', kind: 'Widget' },
+      { resource: 'widgets', namespaced: false },
+    );
+    await eventually(() => client.create(widgets, { metadata: { name: 'one' } }));
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const state = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const socket = open([], { headers: { accept } }, `/apis/${group}/v1/widgets?${state}`);
+    const told: { readonly type: string; readonly object: { readonly kind: string } }[] = [];
+    socket.on('message', (data) => told.push(JSON.parse(String(data))));
+    await eventually(() => told.length === 2);
+    assert.deepEqual(
+      told.map(({ type, object }) => [type, object.kind]),
+      [
+        ['ADDED', 'Table'],
+        ['BOOKMARK', 'Table'],
+      ],
+    );
+    socket.terminate();
+  });
+
+  it('goes on with nothing that a client says, and answers its pings', async () => {
+    const socket = open([]);
+    await message(socket);
+    socket.send('a word');
+    socket.ping('are you there');
+    const [said] = await once(socket, 'pong');
+    assert.equal(String(said), 'are you there');
+    socket.terminate();
+  });
+
+  it('ends with the server', async () => {
+    const other = await openCluster();
+    const { ca, cert, key } = other.admin;
+    const url = `${other.url.replace('https', 'wss')}${path.replace('first', 'kube-root-ca.crt')}`;
+    const socket = new WebSocket(url, { ca, cert, key, origin: 'https://page.example.com' });
+    await message(socket);
+    const [[code]] = await Promise.all([once(socket, 'close'), other.close()]);
+    assert.equal(code, 1000);
+  });
+
+  it('counts as a request without a code', async () => {
+    const wire = openHttp1(cluster.admin);
+    const { text } = await wire.ask({ path: '/metrics' });
+    wire.close();
+    assert.match(text, /apiserver_request_total\{code="0",[^}]*resource="configmaps",[^}]*verb="WATCH"/);
+  });
+
   it('takes a token among its sub-protocols, and answers with the other', async () => {
     const reference = { namespace: 'default', name: 'page' };
     await client.create(serviceAccounts, { metadata: reference });
@@ -92,6 +152,9 @@ describe('a watch over a WebSocket', () => {
   it('is refused without an origin, with two sub-protocols, and where the watch is', async () => {
     assert.equal(await refusal(open([], { origin: '' })), 403);
     assert.equal(await refusal(open([], { origin: 'null' })), 403);
+    const fromPath = open([], { origin: '/a/path/is/one' });
+    await once(fromPath, 'open');
+    fromPath.terminate();
     assert.equal(await refusal(open(['a', 'b'])), 400);
     assert.equal(await refusal(open([], {}, '/api/v1/nothing?watch=1')), 404);
   });

@@ -241,7 +241,7 @@ function servedResource(
 
 function discoveredResource(row: ResourceRow, { definition }: DefinitionState): DiscoveredResource | undefined {
   if (!hasCondition(definition, 'Established')) return undefined;
-  return hasCondition(definition, 'Terminating') ? { ...row, verbs: lastVerbs } : row;
+  return { ...row, ...(hasCondition(definition, 'Terminating') ? { verbs: lastVerbs } : {}), tellsWholeKinds: true };
 }
 
 /** Names the best version that is served and not itself deprecated, if it is better than this one. */

@@ -14,7 +14,11 @@ export type DiscoveredResource = Pick<
   | 'categories'
   | 'verbs'
   | 'subresources'
-> & { readonly storageVersionHash?: string | undefined };
+> & {
+  readonly storageVersionHash?: string | undefined;
+  /** Whether its kinds are told with group and version even where those are the list's own, as of custom resources. */
+  readonly tellsWholeKinds?: boolean;
+};
 
 /** A group version that is known by more than its resources: its rank, or that its server cannot be reached. */
 export interface VersionRank {

@@ -5,6 +5,7 @@
 
 import { builtinSchema } from '../../api/schema.ts';
 import type { Decoded, FieldValidation } from '../../apimachinery/codec.ts';
+import type { KnownText } from '../../apimachinery/known-text.ts';
 import { type Shape, Shapes } from '../../apimachinery/managed-fields/shape.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
@@ -18,6 +19,8 @@ export interface BodyRequest {
   readonly format?: 'json' | 'yaml' | undefined;
   /** Reads YAML; by default here and now. */
   readonly yaml?: YamlConverter | undefined;
+  /** What a body in JSON may have as it is. */
+  readonly known?: KnownText | undefined;
 }
 
 /** Kubernetes' protobuf, which only the kinds of the tables have. */

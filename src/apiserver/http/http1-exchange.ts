@@ -38,10 +38,7 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
   if (made instanceof HttpRequest) socket.once('close', () => made.abort());
   const encoded = made instanceof HttpRequest ? await context.respond(made) : made;
   if (encoded.body.kind === 'taken' || socket.destroyed) return;
-  if (encoded.body.kind === 'watch' && isWebSocket(upgrade)) {
-    const { frames } = encoded.body;
-    return serveWatchOverWebSocket(upgrade, { frames, contentType: encoded.headers['content-type'] ?? '' });
-  }
+  if (encoded.status === 101) return answerOverWebSocket(upgrade, encoded);
   const head = Object.entries({ ...encoded.headers, connection: 'close' })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
@@ -51,13 +48,7 @@ export async function serveUpgrade(context: ConnectionContext, upgrade: UpgradeC
   await writeBody(socket, encoded.body, context.joiner);
 }
 
-const serveWatchOverWebSocket = onFirstCall(
-  async () => (await import('./watch-web-socket.ts')).serveWatchOverWebSocket,
-);
-
-function isWebSocket({ request }: UpgradeConnection): boolean {
-  return /^websocket$/i.test(request.headers.upgrade ?? '');
-}
+const answerOverWebSocket = onFirstCall(async () => (await import('./web-socket-answer.ts')).answerOverWebSocket);
 
 async function requestOrFailure(
   context: ConnectionContext,

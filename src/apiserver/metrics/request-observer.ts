@@ -135,7 +135,9 @@ class Observation implements ObservedRequest {
 
   end(info: RequestInfo | undefined, response: ApiResponse): ApiResponse {
     const series = this.#seriesFor(info);
-    series.codes.set(response.status, (series.codes.get(response.status) ?? 0) + 1);
+    // A connection that leaves HTTP has no code that upstream would know of.
+    const code = response.status === 101 ? 0 : response.status;
+    series.codes.set(code, (series.codes.get(code) ?? 0) + 1);
     if (this.#longRunning) this.#endLongRunning(this.#longRunning, response);
     const { verb } = series.labels;
     if (verb === 'WATCH' || verb === 'CONNECT') return response;

@@ -3,8 +3,9 @@
  * kubectl makes of it: `kubectl.test.ts`.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,6 +19,7 @@ import { systemJournal } from '../../kubelet/server/journal.ts';
 import { runningPod, testKeys } from '../../kubelet/server/node.fixture.ts';
 import { processRuntime } from '../../kubelet/server/process-runtime.fixture.ts';
 import { type Dial, tcpDial } from '../../serving/dial.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { call, startTestCluster, type TestCluster } from './cluster.fixture.ts';
 
@@ -99,6 +101,18 @@ const serveBackend: Parameters<typeof createServer>[1] = (request, response) => 
 const podPath = (rest: string) => `/api/v1/namespaces/default/pods/${rest}`;
 const messageIn = ({ text }: { readonly text: string }) => JSON.parse(text).message as string;
 
+/** As the administrator. */
+function openSocket(path: string, protocols: string[]): WebSocket {
+  const { pki, apiServer } = cluster.controlPlane;
+  const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
+  const ca = pki.authority.certificatePem;
+  return new WebSocket(`wss://127.0.0.1:${apiServer.port}${path}`, protocols, {
+    ca,
+    cert: certificatePem,
+    key: keyPem,
+  });
+}
+
 describe('logs', () => {
   it('refuses what makes no sense, and names the choices', async () => {
     const cases: [string, number, string][] = [
@@ -135,6 +149,59 @@ describe('logs', () => {
     const ended = new Promise((resolve) => signal?.addEventListener('abort', resolve));
     reader.abort();
     await ended;
+  });
+
+  it('come over a WebSocket in messages, the first of them empty', async () => {
+    const long = 'x'.repeat(3000);
+    await writeFile(join(directory, 'wide-main'), line(1, 'stdout', long));
+    await addPod(runningPod('wide', [{ name: 'main' }]));
+    const read = async (protocols: string[]) => {
+      const socket = openSocket(podPath('wide/log'), protocols);
+      const messages: { readonly text: string; readonly binary: boolean }[] = [];
+      socket.on('message', (data: Buffer, binary) => messages.push({ text: data.toString(), binary }));
+      const [code] = (await once(socket, 'close')) as [number];
+      assert.equal(code, 1000);
+      assert.equal(messages[0]?.text, '');
+      assert.ok(messages.length > 2, 'nothing is told in one message that is longer than 2048 bytes');
+      const kinds = new Set(messages.map(({ binary }) => binary));
+      return { protocol: socket.protocol, kinds: [...kinds], texts: messages.map(({ text }) => text) };
+    };
+    for (const protocols of [[], ['binary.k8s.io'], ['other', 'binary.k8s.io', 'base64.binary.k8s.io']]) {
+      const { protocol, kinds, texts } = await read(protocols);
+      assert.deepEqual([protocol, kinds], [protocols.length === 0 ? '' : 'binary.k8s.io', [true]]);
+      assert.equal(texts.join(''), `${long}\n`);
+    }
+    const encoded = await read(['base64.binary.k8s.io']);
+    assert.deepEqual([encoded.protocol, encoded.kinds], ['base64.binary.k8s.io', [false]]);
+    const decoded = encoded.texts.map((text) => Buffer.from(text, 'base64').toString());
+    assert.equal(decoded.join(''), `${long}\n`);
+  });
+
+  it('are refused over a WebSocket as they are without, and under an unknown sub-protocol', async () => {
+    const refusal = async (path: string, protocols: string[] = []) => {
+      const socket = openSocket(podPath(path), protocols).on('error', () => {});
+      const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      return { status: response.statusCode, text: Buffer.concat(chunks).toString() };
+    };
+    const missing = await refusal('none/log');
+    assert.deepEqual([missing.status, messageIn(missing)], [404, 'pods "none" not found']);
+    const nowhere = await refusal('web/log?previous=true');
+    assert.equal(messageIn(nowhere), 'previous terminated container "main" in pod "web" not found');
+    assert.equal((await refusal('lost/log')).status, 204);
+    logSignals.length = 0;
+    assert.deepEqual(await refusal('web/log?follow=true', ['channel.k8s.io']), { status: 403, text: '' });
+    await eventually(() => assert.ok(logSignals[0]?.aborted, 'the kubelet was left alone again'));
+  });
+
+  it('end at the kubelet when their reader over a WebSocket goes', async () => {
+    logSignals.length = 0;
+    const socket = openSocket(podPath('web/log?follow=true'), []);
+    await once(socket, 'message');
+    await eventually(() => assert.equal(logSignals[0]?.aborted, false));
+    socket.close();
+    await eventually(() => assert.equal(logSignals[0]?.aborted, true));
   });
 
   it('tells that the kubelet cannot be reached', async () => {
@@ -246,13 +313,7 @@ describe('proxy', () => {
   });
 
   it('passes upgrades on', async () => {
-    const { pki, apiServer } = cluster.controlPlane;
-    const { certificatePem, keyPem } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
-    const socket = new WebSocket(`wss://127.0.0.1:${apiServer.port}${web()}/socket`, {
-      ca: pki.authority.certificatePem,
-      cert: certificatePem,
-      key: keyPem,
-    });
+    const socket = openSocket(`${web()}/socket`, []);
     const heard = await new Promise((resolve, reject) => {
       socket.on('error', reject);
       socket.on('open', () => socket.send('hi'));

@@ -1,4 +1,7 @@
-/** `pods/log`: the log of a container as its kubelet gives it, streamed as it comes until the reader has gone. */
+/**
+ * `pods/log`: the log of a container as its kubelet gives it, streamed as it comes until the reader has gone, over a WebSocket to a browser
+ * that asks for one.
+ */
 import type { IncomingMessage } from 'node:http';
 import { pods } from '../../api/gen/core-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
@@ -11,7 +14,8 @@ import {
   statusError,
 } from '../../apimachinery/status.ts';
 import { responseText, sendRequest } from '../../serving/upgrade.ts';
-import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
+import type { ApiRequest, Handler } from '../request.ts';
+import { asksWebSocket } from '../request-info.ts';
 import { chunksOf } from './backend-response.ts';
 import type { NodeProxyContext } from './context.ts';
 import { containerOf, podLogOptions } from './pod-container.ts';
@@ -33,7 +37,9 @@ export function podLogHandler({ client, kubelets, connect }: NodeProxyContext): 
     const response = await ask({ url, tls, connect: connect(kubelet) }, request);
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 206) throw refusal(status, await responseText(response), info.name);
-    return logResponse(response, signal);
+    const chunks = chunksOf(response, signal);
+    const headers = { 'content-type': 'text/plain' };
+    return { status: asksWebSocket(request) ? 101 : 200, headers, body: { kind: 'stream', chunks, live: true } };
   };
 }
 
@@ -54,9 +60,4 @@ function refusal(code: number, text: string, name: string): StatusError {
   if (code === 400) return badRequest(text);
   const resource = { group: '', resource: 'pods/log' };
   return genericServerResponse({ code, method: '', resource, name, serverMessage: text });
-}
-
-function logResponse(response: IncomingMessage, signal: AbortSignal): ApiResponse {
-  const chunks = chunksOf(response, signal);
-  return { status: 200, headers: { 'content-type': 'text/plain' }, body: { kind: 'stream', chunks, live: true } };
 }

@@ -18,7 +18,7 @@ const nameAttempts = 8;
 
 export async function create(operation: Operation): Promise<ApiResponse> {
   const options = parseWriteOptions(operation.request.query, 'CreateOptions');
-  const object = await decodeResource(operation, options);
+  const object = await decodeResource(operation, { options });
   await operation.turnForOthers();
   const created = await createObject(operation, object, options);
   return replyToWrite(operation, created, 201);

@@ -83,10 +83,11 @@ export interface KindStorageOptions<V> {
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
   const { kind, store, form, cache } = options;
-  const write = async (key: string, object: KubeObject, expected: number): Promise<WriteResult> => {
+  const write = async (key: string, object: KubeObject, standing?: CacheEntry): Promise<WriteResult> => {
     const bare = deepFreeze(withoutRevision(object));
-    const value = form.toStored(kind, bare);
-    cache.lend(value, bare);
+    const { value, members } = form.toStored(kind, bare, standing?.standing());
+    const expected = standing?.revision ?? 0;
+    cache.lend(value, { object: bare, members });
     const ttlSeconds = options.ttlSeconds ?? kind.behaviour.ttlSeconds;
     try {
       const result = await store.put(key, value, { expected, ttlSeconds });
@@ -97,7 +98,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       if (cached?.revision === result.revision) return { ok: true, entry: cached };
       const createRevision = result.previous?.createRevision ?? result.revision;
       const entry = cache.entryOf({ key, value, revision: result.revision, createRevision });
-      entry.lend(bare);
+      entry.lend({ object: bare, members });
       return { ok: true, entry };
     } finally {
       cache.takeBack(value);
@@ -118,7 +119,7 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       const { entries } = await (options.kept ?? store).range({ start: entry.key, end: `${entry.key}\0`, limit: 1 });
       const [stored] = entries;
       if (stored?.revision !== entry.revision) return false;
-      const written = form.toStored(kind, withoutRevision(entry.object()));
+      const { value: written } = form.toStored(kind, withoutRevision(entry.object()));
       return options.kept
         ? form.apiVersionOf(stored.value) !== kind.hub.storageVersion
         : !form.equal(stored.value, written);
@@ -131,8 +132,8 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       const { keyHistory } = await import('./key-history.ts');
       return pastOf(await keyHistory(store, key, limit), { limit, store, cache });
     },
-    create: (key, object) => write(key, object, 0),
-    replace: (current, object) => write(current.key, shareEqualParts(object, current.object()), current.revision),
+    create: (key, object) => write(key, object),
+    replace: (current, object) => write(current.key, shareEqualParts(object, current.object()), current),
     async remove(key, expected) {
       const result = await store.remove(key, { expected });
       if (result.ok) return { ok: true, revision: result.revision, current: undefined };

@@ -1,6 +1,7 @@
 /**
  * Parts of an object that an update leaves as they stand: spec, while labels or a status change. The new object has the stored object's own,
- * frozen, in place of a copy, and whoever compares the two, freezes, validates or shares passes over what is the very same.
+ * frozen, in place of a copy, and whoever compares the two, freezes, validates, shares or encodes passes over what is the very same. A patch does not
+ * touch such parts; a client that sends the whole object sends their very bytes (`watch-cache/member-bytes.ts`), or, in this process, the very values.
  *
  * The code of kinds changes objects in place. Where it would change a standing part the engine refuses (modules are strict), and the step
  * is run again on a copy: so a step handed to `inPlace` must give the same when it is run a second time on what it left behind, as
@@ -14,6 +15,23 @@ type Fields = Record<string, unknown>;
 export function copyStandingParts(object: Draft<KubeObject>): void {
   const fields = object as Fields;
   for (const name in fields) if (isStanding(fields[name])) fields[name] = draft(fields[name]);
+}
+
+/** Those members of `standing`, metadata apart, that `value` has as they are: nobody can have changed them. Undefined for none. */
+export function untouchedParts(value: object, standing: KubeObject): Fields | undefined {
+  let parts: Fields | undefined;
+  for (const name of Object.keys(standing)) {
+    const part = (standing as unknown as Fields)[name];
+    if (name === 'metadata' || part !== (value as Fields)[name] || !isStanding(part)) continue;
+    parts ??= {};
+    parts[name] = part;
+  }
+  return parts;
+}
+
+/** The same names without values, to be laid over who has them. */
+export function withoutValues(parts: Fields): Fields {
+  return Object.fromEntries(Object.keys(parts).map((name) => [name, undefined]));
 }
 
 /** Runs what changes an object in place, on a copy of its parts where it must. */

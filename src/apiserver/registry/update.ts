@@ -31,9 +31,9 @@ export interface UpdateOutcome {
 }
 
 export async function update(operation: Operation): Promise<ApiResponse> {
-  const { request, kind, subresource } = operation;
+  const { request, kind, subresource, storage } = operation;
   const options = parseWriteOptions(request.query, 'UpdateOptions');
-  const object = await decodeResource(operation, options);
+  const object = await decodeResource(operation, { options, standing: storage.cache.get(keyOf(operation)) });
   await operation.turnForOthers();
   checkIdentity(operation, object);
   const mayCreate = subresource === '' && kind.behaviour.allowCreateOnUpdate === true;
@@ -42,7 +42,12 @@ export async function update(operation: Operation): Promise<ApiResponse> {
   const { resourceVersion } = object.metadata;
   const spare = resourceVersion ? undefined : copyObject(object as KubeObject);
   const { written, created } = await updateObject(operation, options, {
-    create: mayCreate ? () => object : undefined,
+    create: mayCreate
+      ? () => {
+          copyStandingParts(object);
+          return object;
+        }
+      : undefined,
     make() {
       const next = fresh ?? copyObject(spare ?? (object as KubeObject));
       fresh = undefined;

@@ -11,6 +11,7 @@ import type { Output } from '../encoding/negotiation.ts';
 import { table } from '../encoding/replies.ts';
 import { transformedObjects } from '../encoding/representations.ts';
 import type { ApiResponse } from '../request.ts';
+import { asksWebSocket } from '../request-info.ts';
 import { bookmarkTable, partialMetadata } from '../table/table.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
@@ -28,7 +29,8 @@ export async function watch(operation: Operation): Promise<ApiResponse> {
   const watcher = await begin(operation, options);
   endInTime(operation, watcher, options);
   const headers: Record<string, string> = { 'content-type': contentTypeOf(reply.output) };
-  return { status: 200, headers, body: { kind: 'watch', events: watcher } };
+  const status = asksWebSocket(operation.request) ? 101 : 200;
+  return { status, headers, body: { kind: 'watch', events: watcher } };
 }
 
 function wireOf({ format }: Output): Wire {

@@ -7,11 +7,13 @@
  */
 
 import { parseJson } from '../../apimachinery/exact-json.ts';
+import type { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision, toStay } from './encoded-object.ts';
 import type { HeldForAWhile } from './held-for-a-while.ts';
+import type { EncodedMember, StandingObject } from './member-bytes.ts';
 import type { ObjectForm } from './object-form.ts';
 
 /** What all entries of one resource share. */
@@ -32,6 +34,12 @@ export interface StoredVersion<V> {
   readonly createRevision: number;
 }
 
+/** What a write knows of the value that it sends to the store. */
+export interface WrittenObject {
+  readonly object: KubeObject;
+  readonly members?: readonly EncodedMember[] | undefined;
+}
+
 export class CacheEntry<V = unknown> {
   readonly key: string;
   readonly revision: number;
@@ -45,6 +53,7 @@ export class CacheEntry<V = unknown> {
   #bytes: Buffer | undefined;
   #labels: Readonly<Record<string, string>> | undefined;
   #fields: Readonly<Record<string, string>> | undefined;
+  #members: readonly EncodedMember[] | undefined;
   #message: Buffer | undefined;
   #versions: Map<string, VersionForms> | undefined;
 
@@ -112,17 +121,31 @@ export class CacheEntry<V = unknown> {
   }
 
   /** Lends the decoded object of a write, so that nobody has to decode what was just encoded. */
-  lend(object: KubeObject): void {
+  lend({ object, members }: WrittenObject): void {
     if (this.#object) return;
     this.#object = withRevision(object, this.revision);
+    if (this.#bytes) this.#members = members;
     Object.freeze(this.#object);
     if (!this.#context.form.keepsObjects) this.#context.pool.hold(this, this.storedBytes);
+  }
+
+  /** The object with its bytes, where it is known which members lie where in them. */
+  standing(): StandingObject | undefined {
+    if (!this.#object || !this.#members || this.#members.length === 0) return undefined;
+    return { object: this.#object, encoded: { bytes: this.bytes(), members: this.#members } };
+  }
+
+  /** What a client may send back of the object. */
+  knownText(): KnownText | undefined {
+    const standing = this.standing();
+    return standing && this.#context.form.knownText?.(standing);
   }
 
   /** Drops the decoded object; it can always be decoded again. */
   forgetObject(): void {
     this.bytes();
     this.#object = undefined;
+    this.#members = undefined;
     for (const version of this.#versions?.values() ?? []) delete version.object;
   }
 

@@ -6,13 +6,12 @@
  * and in order; a watch that begins at a revision sees all that came after it, or is refused.
  */
 
-import type { KubeObject } from '../../apimachinery/meta.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { type Entry, prefixEnd, type StoreEvent } from '../../storage/store.ts';
 import type { StoredKind } from '../served-resource.ts';
-import { CacheEntry, contextOf, type DecodedPool, type EntryContext } from './cache-entry.ts';
+import { CacheEntry, contextOf, type DecodedPool, type EntryContext, type WrittenObject } from './cache-entry.ts';
 import { CacheEvent, type RetoldEvents } from './cache-event.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
 import type { Delivery } from './delivery.ts';
@@ -49,7 +48,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   /** Frames told to watchers so far. */
   readonly sent = { frames: 0 };
   /** Objects of writes under way, by the stored value: they spare the decoding of what was just encoded. */
-  readonly #lent = new Map<V, KubeObject>();
+  readonly #lent = new Map<V, WrittenObject>();
   #entries = new SortedMap<CacheEntry<V>>();
   /** Of all entries. */
   #storedBytes = 0;
@@ -133,8 +132,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   }
 
   /** Lets the object of a write that is about to happen be used when its event comes. */
-  lend(value: V, object: KubeObject): void {
-    if (this.#loaded && !this.#options.form.keepsObjects) this.#lent.set(value, object);
+  lend(value: V, written: WrittenObject): void {
+    if (this.#loaded && !this.#options.form.keepsObjects) this.#lent.set(value, written);
   }
 
   /** The write failed, or its event never came. */
@@ -271,10 +270,10 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     const value = event.value as V;
     const createRevision = previous?.createRevision ?? event.previous?.createRevision ?? revision;
     const entry = this.#entry({ key, value, revision, createRevision });
-    const object = this.#lent.get(value);
-    if (object) {
+    const written = this.#lent.get(value);
+    if (written) {
       this.#lent.delete(value);
-      entry.lend(object);
+      entry.lend(written);
     }
     this.#entries.set(key, entry);
     this.#storedBytes += entry.storedBytes - (previous?.storedBytes ?? 0);
