@@ -143,7 +143,6 @@ export class CacheEntry<V = unknown> {
 
   /** Drops the decoded object; it can always be decoded again. */
   forgetObject(): void {
-    this.bytes();
     this.#object = undefined;
     this.#members = undefined;
     for (const version of this.#versions?.values() ?? []) delete version.object;
