@@ -49,6 +49,7 @@ function layerFiles(busybox: string): Readonly<Record<string, LayerFiles>> {
       agnhost: { program: 'agnhost', mode: 0o755 },
       'agnhost-2': { link: 'agnhost' },
       'uploads/.keep': { text: '' },
+      'usr/bin/netstat': { link: '/usr/bin/busybox' },
       'usr/local/bin/iperf': { link: '/usr/bin/iperf' },
       'localhost.crt': { program: 'localhost.crt' },
       'localhost.key': { program: 'localhost.key' },
