@@ -13,11 +13,10 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResources } from '../resources.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
-import type { CacheEntry } from '../watch-cache/cache-entry.ts';
-import type { CacheEvent, Representation } from '../watch-cache/cache-event.ts';
+import { decodedPool } from '../watch-cache/cache-entry.ts';
+import { type Representation, retoldEvents } from '../watch-cache/cache-event.ts';
 import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
-import { HeldForAWhile } from '../watch-cache/held-for-a-while.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { Source } from '../watch-cache/source.ts';
@@ -72,25 +71,13 @@ export interface Environment extends RegistryEnvironment {
   close(): void;
 }
 
-/** Decoded objects kept at hand over a store of bytes, counted by their encoded form. */
-const decodedBounds = { maxItems: 2048, maxBytes: 16 * 1024 * 1024, keepMs: 60_000 } as const;
-/** Frames of past events kept for those who ask for the same past: a cut network brings all its clients back at once. */
-const retoldBounds = { maxItems: 512, maxBytes: 8 * 1024 * 1024, keepMs: 10_000 } as const;
 /** Label selectors kept parsed. */
 const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, clock, random, log } = options;
-  const pool = new HeldForAWhile<Pick<CacheEntry, 'forgetObject'>>({
-    ...decodedBounds,
-    clock,
-    giveUp: (entry) => entry.forgetObject(),
-  });
-  const retold = new HeldForAWhile<Pick<CacheEvent, 'forgetForms'>>({
-    ...retoldBounds,
-    clock,
-    giveUp: (event) => event.forgetForms(),
-  });
+  const pool = decodedPool(clock);
+  const retold = retoldEvents(clock);
   const delivery = new Delivery(clock, log);
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();

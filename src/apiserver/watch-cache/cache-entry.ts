@@ -9,10 +9,11 @@
 import { parseJson } from '../../apimachinery/exact-json.ts';
 import type { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { Clock } from '../../base/clock.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision, toStay } from './encoded-object.ts';
-import type { HeldForAWhile } from './held-for-a-while.ts';
+import { HeldForAWhile } from './held-for-a-while.ts';
 import type { EncodedMember, StandingObject } from './member-bytes.ts';
 import type { ObjectForm } from './object-form.ts';
 
@@ -24,8 +25,13 @@ export interface EntryContext<V> {
   readonly pool: DecodedPool;
 }
 
-/** Entries over a store of bytes whose objects are at hand; what it gives up has `forgetObject` called. */
+/** Entries over a store of bytes whose objects are at hand; they are counted by their bytes. */
 export type DecodedPool = HeldForAWhile<Pick<CacheEntry, 'forgetObject'>>;
+
+export function decodedPool(clock: Clock): DecodedPool {
+  const bounds = { maxItems: 2048, maxBytes: 16 * 1024 * 1024, keepMs: 60_000 };
+  return new HeldForAWhile({ ...bounds, clock, giveUp: (entry) => entry.forgetObject() });
+}
 
 export interface StoredVersion<V> {
   readonly key: string;

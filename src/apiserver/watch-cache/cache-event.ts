@@ -3,9 +3,10 @@
  * use and shared: the encoding of an event is done once per served version and representation, however many watchers there are.
  */
 import type { LabelMatcher } from '../../apimachinery/labels.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
-import type { HeldForAWhile } from './held-for-a-while.ts';
+import { HeldForAWhile } from './held-for-a-while.ts';
 import { matchesSelectors, type Selection } from './selection.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -31,8 +32,13 @@ interface MadeFrame {
 
 const noFrames: readonly MadeFrame[] = [];
 
-/** Events of the past whose frames watchers of the moment share; what it gives up has `forgetForms` called. */
+/** Events of the past whose frames are shared by those who ask for them: a cut network brings all its clients back at once. */
 export type RetoldEvents = HeldForAWhile<Pick<CacheEvent, 'forgetForms'>>;
+
+export function retoldEvents(clock: Clock): RetoldEvents {
+  const bounds = { maxItems: 512, maxBytes: 8 * 1024 * 1024, keepMs: 10_000 };
+  return new HeldForAWhile({ ...bounds, clock, giveUp: (event) => event.forgetForms() });
+}
 
 export class CacheEvent {
   /** Revision of the change. */
