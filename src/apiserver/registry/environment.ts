@@ -76,9 +76,7 @@ const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, clock, random, log } = options;
-  const pool = decodedPool(clock);
-  const retold = retoldEvents(clock);
-  const delivery = new Delivery(clock, log);
+  const shared = { pool: decodedPool(clock), retold: retoldEvents(clock), delivery: new Delivery(clock, log) };
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = {
@@ -95,7 +93,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const { isStale, ...place } = places.of(kind);
     const stored: Source<V> = { keepsObjects: form.keepsObjects, ...place };
     const source = kind.source?.(stored) ?? stored;
-    const cache = new ResourceCache<V>({ kind, form, source, pool, retold, delivery, clock, log, trustedAfter });
+    const cache = new ResourceCache<V>({ kind, form, source, ...shared, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     const kept = kind.source ? store : undefined;
     return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale });
@@ -140,8 +138,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     onFirst: (prefix, callback) => places.home.feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
-      pool.close();
-      retold.close();
+      shared.pool.close();
+      shared.retold.close();
       places.close();
     },
   };
