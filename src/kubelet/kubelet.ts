@@ -70,7 +70,12 @@ export interface KubeletOptions {
   readonly nodeCredentials?: NodeCredentialFiles | undefined;
   /** Programs that give credentials for images. */
   readonly credentialProviders?:
-    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | {
+        readonly providers: readonly CredentialProvider[];
+        readonly run: RunProvider;
+        /** Of the files that name them. */
+        readonly configHash?: string | undefined;
+      }
     | undefined;
 }
 
@@ -160,6 +165,8 @@ class RunningKubelet implements Kubelet {
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.metrics = known.metrics;
+    const { configHash: hash } = options.credentialProviders ?? {};
+    if (hash) this.metrics.show('credential_provider_config_info', { hash });
     // Simulated nodes call a runtime of their own process, thousands of them.
     this.runtime =
       (options.watches ?? true)

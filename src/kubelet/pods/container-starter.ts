@@ -122,7 +122,8 @@ async function startNow(
   );
   services.allocations.actuate(pod.metadata.uid ?? '', spec, id);
   event('Normal', 'Created', 'Container created');
-  await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
+  // Not given up when the Pod is to end: a start that is cut off halfway looks like a container that could not be started.
+  await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id));
   event('Normal', 'Started', 'Container started');
   await allEnded([services.host.files.linkLog(pod, spec, id, restartCount), postStart(services, spec, id, context)]);
   return id;

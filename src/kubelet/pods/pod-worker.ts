@@ -32,6 +32,7 @@ import { unmountVolumes } from './pod-mounts.ts';
 import { hasWork, type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
+import { throughRestartGates } from './restart-gates.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
 import type { StatusTarget } from './status-writer.ts';
 
@@ -100,9 +101,10 @@ export class PodWorker {
     this.#resize = new PodResize(options.services, pod);
   }
 
-  /** As it runs here: with the resources that it was given. */
+  /** As it runs here: with the resources that it was given, and without what gates are closed for. */
   get pod(): Pod {
-    return this.#services.allocations.allocated(this.#pod);
+    const { allocations, configuration } = this.#services;
+    return throughRestartGates(allocations.allocated(this.#pod), configuration.featureGates);
   }
 
   /** Asks for more than there is now. */
