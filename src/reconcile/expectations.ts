@@ -1,9 +1,15 @@
 /**
  * What a controller has done that its informers have not shown it yet. A controller that creates three Pods and is woken by the
  * first must not create two more: it expects three creations, and reconciles again only when they were observed, or when five
- * minutes have passed and something was surely missed.
+ * minutes have passed and something was surely missed (`Expectations`). One that counts what stands in its objects counts them as it last wrote them
+ * (`OwnWrites`).
  */
+import { controllerOf, type KubeObject } from '../apimachinery/meta.ts';
+import { compareResourceVersions } from '../apimachinery/resource-version.ts';
+import { StatusError } from '../apimachinery/status.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { Informer } from './informer.ts';
 
 const expireAfterMs = 5 * 60_000;
 
@@ -69,4 +75,90 @@ export class Expectations {
     this.#byKey.set(key, fresh);
     return fresh;
   }
+}
+
+/**
+ * What a controller wrote itself, for as long as its informer has not shown it. Whoever counts objects in order to make more of them (a Deployment
+ * the replicas of its ReplicaSets) must not count them as they were before its own last step: nothing but its own knowledge keeps it from
+ * making too many, since the new object has no version that could conflict.
+ *
+ *     informer: a (version 5, 2 replicas)      note(a as version 9, 4 replicas)
+ *     newest([a version 5])   gives a of version 9, until the informer has come to version 9
+ *
+ * A write whose answer is lost may have happened or not: then the objects are asked for.
+ */
+export class OwnWrites<T extends KubeObject> {
+  readonly #client: Client;
+  readonly #informer: Informer<T>;
+  /** By the owner's uid, then by their own. */
+  readonly #written = new Map<string, Map<string, T>>();
+  /** Uids of owners of whose objects some may have been written. */
+  readonly #uncertain = new Set<string>();
+
+  constructor(client: Client, informer: Informer<T>) {
+    this.#client = client;
+    this.#informer = informer;
+  }
+
+  /** Remembers the outcome of a write of one of the owner's objects, and passes it on as it is. */
+  async noted(owner: KubeObject, write: Promise<T>): Promise<T> {
+    const { uid: ownerUid = '' } = owner.metadata;
+    try {
+      const object = await write;
+      this.#note(ownerUid, object);
+      return object;
+    } catch (error) {
+      // A server that answers has not written. Without an answer nobody knows.
+      if (!(error instanceof StatusError)) this.#uncertain.add(ownerUid);
+      throw error;
+    }
+  }
+
+  /** The owner's objects as the informer shows them, with what was written since in their place, or beside them. Rejects when the server has to be asked in vain. */
+  async newest(owner: KubeObject, seen: readonly T[]): Promise<readonly T[]> {
+    const { uid = '', namespace } = owner.metadata;
+    if (this.#uncertain.has(uid)) {
+      const { items } = await this.#client.list(this.#informer.type, { namespace });
+      for (const item of items) if (controllerOf(item)?.uid === uid) this.#note(uid, item);
+      this.#uncertain.delete(uid);
+    }
+    const written = this.#unseen(uid);
+    if (!written) return seen;
+    const uids = new Set(seen.map(({ metadata }) => metadata.uid));
+    const newer = (object: T) => {
+      const own = written.get(object.metadata.uid ?? '');
+      return own && isOlder(object, own) ? own : object;
+    };
+    return [...seen.map(newer), ...[...written.values()].filter(({ metadata }) => !uids.has(metadata.uid))];
+  }
+
+  /** The owner is gone. */
+  forget(ownerUid: string): void {
+    this.#written.delete(ownerUid);
+    this.#uncertain.delete(ownerUid);
+  }
+
+  #note(ownerUid: string, object: T): void {
+    const { uid = '' } = object.metadata;
+    const known = this.#written.get(ownerUid);
+    const before = known?.get(uid);
+    if (before && !isOlder(before, object)) return;
+    if (known) known.set(uid, object);
+    else this.#written.set(ownerUid, new Map([[uid, object]]));
+  }
+
+  /** An informer that has come to an object's version has shown it, and its end if it came to one; it is told all in order. */
+  #unseen(ownerUid: string): ReadonlyMap<string, T> | undefined {
+    const written = this.#written.get(ownerUid);
+    if (!written) return undefined;
+    for (const [uid, { metadata }] of written)
+      if (compareResourceVersions(this.#informer.resourceVersion, metadata.resourceVersion) >= 0) written.delete(uid);
+    if (written.size > 0) return written;
+    this.#written.delete(ownerUid);
+    return undefined;
+  }
+}
+
+function isOlder(a: KubeObject, b: KubeObject): boolean {
+  return compareResourceVersions(a.metadata.resourceVersion, b.metadata.resourceVersion) < 0;
 }

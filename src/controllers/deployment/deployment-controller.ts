@@ -8,9 +8,9 @@ import { labelMatcherOf } from '../../apimachinery/labels.ts';
 import { controllerOf, keyOf } from '../../apimachinery/meta.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
+import { OwnWrites } from '../../reconcile/expectations.ts';
 import type { Informer } from '../../reconcile/informer.ts';
 import { withKind } from '../common/events.ts';
-import { OwnWrites } from '../common/own-writes.ts';
 import {
   candidatesFor,
   claim,

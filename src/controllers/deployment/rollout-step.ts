@@ -19,8 +19,8 @@ import type { CauseNote } from '../../reconcile/causes.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { ReconcileResult } from '../../reconcile/controller.ts';
 import type { EventRecorder } from '../../reconcile/events.ts';
+import type { OwnWrites } from '../../reconcile/expectations.ts';
 import { withKind } from '../common/events.ts';
-import type { OwnWrites } from '../common/own-writes.ts';
 import { templateHash } from '../common/template-hash.ts';
 import { equalOnWire, sameStatus } from '../common/wire-equality.ts';
 import {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ReplicaSet, replicaSets } from '../../api/gen/apps-v1.ts';
-import { conflict } from '../../apimachinery/status.ts';
-import { ConnectionError } from '../../client/connection-error.ts';
-import { OwnWrites } from './own-writes.ts';
+import { type ReplicaSet, replicaSets } from '../api/gen/apps-v1.ts';
+import { conflict } from '../apimachinery/status.ts';
+import { ConnectionError } from '../client/connection-error.ts';
+import { OwnWrites } from './expectations.ts';
 
 const owner = { metadata: { namespace: 'default', name: 'web', uid: 'web-uid' } };
 
