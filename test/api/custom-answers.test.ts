@@ -43,7 +43,12 @@ describe('answers about custom resources', async () => {
   const { definition } = await define(client, {
     namespaced: true,
     versions: [
-      { name: 'v1', schema: { openAPIV3Schema: schema }, subresources: { status: {}, scale } },
+      {
+        name: 'v1',
+        schema: { openAPIV3Schema: schema },
+        subresources: { status: {}, scale },
+        selectableFields: [{ jsonPath: '.spec.colour' }],
+      },
       { name: 'v1beta1', deprecated: true, deprecationWarning: 'use v1!' },
     ],
   });
@@ -163,6 +168,12 @@ describe('answers about custom resources', async () => {
     const ofDeployment = await tableOf('/apis/apps/v1/namespaces/default/deployments/web/scale');
     assert.deepEqual(ofDeployment, { columns, cells: ['web', 0, 0] });
     assert.deepEqual(await tableOf(`${gadgets}/scaled/scale`), { columns, cells: ['scaled', 4, 0] });
+  });
+
+  it('tell in OpenAPI by which fields objects can be selected', async () => {
+    const { components } = JSON.parse((await ask('GET', `/openapi/v3/apis/${group}/v1`)).text);
+    const name = `${group.split('.').reverse().join('.')}.v1.Gadget`;
+    assert.deepEqual(components.schemas[name]['x-kubernetes-selectable-fields'], [{ fieldPath: 'spec.colour' }]);
   });
 
   it('name whole kinds in aggregated discovery', async () => {

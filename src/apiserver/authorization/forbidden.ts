@@ -11,10 +11,11 @@ export function forbiddenError(attributes: AuthorizationAttributes, reason: stri
   return forbidden(resource, info.name, reason === '' ? refusal : `${refusal}: ${reason}`);
 }
 
-/** That refusal before anybody has looked at the request itself. */
-export class AccessRefusal extends StatusError {
-  override readonly name = 'AccessRefusal';
+/** A refusal before anybody has looked at the request itself: a browser is told not to guess what it might be. */
+export class EarlyRefusal extends StatusError {}
 
+/** That somebody may not do what they ask for. */
+export class AccessRefusal extends EarlyRefusal {
   constructor(attributes: AuthorizationAttributes, reason: string) {
     super(forbiddenError(attributes, reason).status);
   }
