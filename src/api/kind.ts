@@ -93,6 +93,8 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * looked at again. Default: who knows what.
    */
   readonly validates?: 'spec' | 'spec and annotations';
+  /** Whether `validate` looks at the name of this object too, which is then no example of what others may have. Default: of none. */
+  validatesName?(object: T): boolean;
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */

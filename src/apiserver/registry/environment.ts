@@ -21,8 +21,8 @@ import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { Source } from '../watch-cache/source.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
-import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
+import { FieldSetPool, SpecPool } from './makings.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
 import type { WatchLifetimes } from './watch-lifetimes.ts';
@@ -120,6 +120,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     admission: options.admission,
     authorizer: options.authorizer,
     fieldSets: new FieldSetPool(),
+    specs: new SpecPool(),
     featureGates: options.featureGates,
     validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,

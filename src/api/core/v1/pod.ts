@@ -16,6 +16,8 @@ const load = loaderFrom(import.meta.url);
 export const podBehaviour: KindBehaviour<Pod> = {
   resource: pods,
   validates: 'spec and annotations',
+  // A claim is made for such a volume, and called after both.
+  validatesName: ({ spec }) => spec.volumes?.some(({ ephemeral }) => ephemeral) === true,
   defaults: defaultPod,
   prepareForCreate: preparePod,
   validate: validatePod,
