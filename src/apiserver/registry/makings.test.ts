@@ -67,6 +67,22 @@ test('what somebody may still change, and what weighs too much, is not kept', ()
   }
 });
 
+test('of a large object with a small spec nothing but the spec is kept', () => {
+  const pool = new SpecPool();
+  const first = made({ a: 1 });
+  deepFreeze(first.spec);
+  const standing = (size: number) => ({ object: first, encoded: { bytes: Buffer.alloc(size), members: [] } });
+  for (const [size, isKept] of [
+    [1000, true],
+    [1_000_000, false],
+  ] as const) {
+    pool.keep(kind, first, { ...found, standing: standing(size) });
+    assert.equal(pool.share(kind, made({ a: 1 }))?.standing !== undefined, isKept);
+  }
+  pool.keep(kind, first, { ...found, beside: { note: 'x'.repeat(200_000) } });
+  assert.equal(pool.share(kind, made({ a: 1 }))?.beside, undefined);
+});
+
 test('specs of many makings are forgotten', () => {
   const pool = new SpecPool();
   for (let i = 0; i < 1000; i++) kept(pool, made({ a: 1 }, String(i)));

@@ -54,8 +54,9 @@ export interface KnownSpec {
 type Specified = KubeObject & { spec?: object };
 
 const specCapacity = 250;
-/** Larger specs are not kept: many of them would be too much for nothing. */
+/** What is larger is not kept: many of it would be too much for nothing. In values, and of a whole object in bytes. */
 const heaviest = 4000;
+const mostBytes = 64 * 1024;
 
 /**
  * Specs of new objects, of kinds that say what their rules look at, after admission and all that fills in: one that says the same as the last of
@@ -78,9 +79,10 @@ export class SpecPool {
   keep(kind: StoredKind, object: KubeObject, found: Omit<KnownSpec, 'spec'>): void {
     const key = keyOf(kind, object);
     const { spec } = object as Specified;
-    if (key === undefined || !spec || !Object.isFrozen(spec) || weightOf(spec) > heaviest) return;
+    if (key === undefined || !spec || !Object.isFrozen(spec) || weightOf([spec, found.beside]) > heaviest) return;
     if (this.#known.size >= specCapacity) this.#known.clear();
-    this.#known.set(key, { spec, ...found });
+    const standing = (found.standing?.encoded.bytes.length ?? 0) > mostBytes ? undefined : found.standing;
+    this.#known.set(key, { ...found, spec, standing });
   }
 }
 
