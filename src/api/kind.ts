@@ -72,6 +72,11 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * parts of an object may be frozen, and are copied only for who changes them.
    */
   defaults?(object: Draft<T>): void;
+  /**
+   * Whether `defaults` takes each member of an object by itself, leaves metadata alone and adds no member but spec: one that was found complete
+   * and stays the very same need not be looked at again. Default: who knows what.
+   */
+  readonly defaultsByMember?: boolean;
   /** After the generic part (uid, creationTimestamp, status dropped where there is a status subresource, generation 1). */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   /**

@@ -33,7 +33,7 @@ export class ObjectVersions {
     if (!object) throw new TypeError('there is no object to replace');
     const served = this.#servedAs(kind);
     const next = decode(served?.codec ?? tableCodec(kind), value);
-    const stored = served ? toHub(served, next) : next;
+    const stored = served ? toHub({ resource: served }, next) : next;
     const before = { ...object };
     replaceContents(object, stored);
     return !jsonEqual(before, stored);

@@ -186,11 +186,11 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   return next;
 }
 
-function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
-  const { object: decoded } = resource.codec.decodeValue(object, { fieldValidation: 'Ignore' });
+function typed(operation: Operation, object: JsonObject): Draft<KubeObject> {
+  const { object: decoded } = operation.resource.codec.decodeValue(object, { fieldValidation: 'Ignore' });
   const next = decoded as unknown as Draft<KubeObject>;
   next.metadata ??= {};
-  return toHub(resource, next);
+  return toHub(operation, next);
 }
 
 /** Owners as they are; of an object that nobody has tracked, one who has everything. */

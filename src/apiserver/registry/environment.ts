@@ -123,6 +123,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     specs: new SpecPool(),
     featureGates: options.featureGates,
     validSpecs: new WeakMap(),
+    completeParts: new WeakSet(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     pagesReachBackTo: options.pagesReachBackTo ?? (() => 0),

@@ -40,6 +40,8 @@ export interface RegistryEnvironment {
   readonly featureGates: Readonly<Record<string, boolean>> | undefined;
   /** Shared by all kinds: see `strategy.ts`. */
   readonly validSpecs: WeakMap<object, unknown>;
+  /** Shared by all kinds: see `fillDefaults`. */
+  readonly completeParts: WeakSet<object>;
   readonly watchLifetimes: WatchLifetimes;
   /** Lists that are looking through objects at this moment; they share what one may take. */
   readonly scans: { active: number };

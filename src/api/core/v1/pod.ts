@@ -19,6 +19,7 @@ export const podBehaviour: KindBehaviour<Pod> = {
   // A claim is made for such a volume, and called after both.
   validatesName: ({ spec }) => spec.volumes?.some(({ ephemeral }) => ephemeral) === true,
   defaults: defaultPod,
+  defaultsByMember: true,
   prepareForCreate: preparePod,
   validate: validatePod,
   validateUpdate: validatePodUpdate,
