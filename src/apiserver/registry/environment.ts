@@ -119,11 +119,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     log,
     admission: options.admission,
     authorizer: options.authorizer,
-    fieldSets: new FieldSetPool(),
-    specs: new SpecPool(),
+    ...knownParts(),
     featureGates: options.featureGates,
-    validSpecs: new WeakMap(),
-    completeParts: new WeakSet(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     pagesReachBackTo: options.pagesReachBackTo ?? (() => 0),
@@ -145,6 +142,16 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       for (const { cache } of storages.values()) cache.close();
       places.close();
     },
+  };
+}
+
+/** What is remembered of parts of objects that were seen before. */
+function knownParts(): Pick<RegistryEnvironment, 'fieldSets' | 'specs' | 'validSpecs' | 'completeParts'> {
+  return {
+    fieldSets: new FieldSetPool(),
+    specs: new SpecPool(),
+    validSpecs: new WeakMap(),
+    completeParts: new WeakSet(),
   };
 }
 
