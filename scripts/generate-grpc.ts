@@ -45,6 +45,16 @@ const interfaces = [
     target: 'src/kubelet/devices/gen/device-plugin-v1beta1.ts',
   },
   {
+    title: 'Drivers that make claimed devices ready, v1',
+    facts: 'node-plugins/dra-v1.json',
+    target: 'src/kubelet/dynamic-resources/gen/dra-v1.ts',
+  },
+  {
+    title: 'Drivers that tell how claimed devices fare, v1alpha1',
+    facts: 'node-plugins/dra-health-v1alpha1.json',
+    target: 'src/kubelet/dynamic-resources/gen/dra-health-v1alpha1.ts',
+  },
+  {
     title: 'What containers of a node hold, told to other programs, v1',
     facts: 'node-plugins/pod-resources-v1.json',
     target: 'src/kubelet/pod-resources/gen/pod-resources-v1.ts',

@@ -152,6 +152,7 @@ const changeable = new Set([
   'serviceAccount',
   'sessionAffinityConfig',
   'stringData',
+  'terminationGracePeriodSeconds',
   'volumeClaimTemplates',
 ]);
 

@@ -93,6 +93,8 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * without it is validated by `validate` on updates too. Subresources have their own. What is wrong and was so before may be warned of.
    */
   validateUpdate?(object: T, previous: T, context?: ValidationContext): readonly FieldError[];
+  /** What the client is told of an object that is taken all the same, on top of what `warnings.ts` knows. */
+  warnings?(object: T, previous?: T): readonly string[];
   /**
    * All that `validate` and `validateUpdate` look at, but for the name: what of it was found valid once and stays the very same need not be
    * looked at again. Default: who knows what.

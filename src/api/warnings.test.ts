@@ -144,16 +144,14 @@ const ofPods: Case[] = [
     ],
   },
   {
-    what: 'parts of bytes and less than no time',
+    what: 'parts of bytes',
     of: pods,
     object: podOf({
-      terminationGracePeriodSeconds: -5,
       containers: [{ ...container, resources: { limits: { memory: '100m', cpu: '100m' } } }],
     }),
     warnings: [
       'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer',
       'spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, must be an integer',
-      'spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
     ],
   },
   {

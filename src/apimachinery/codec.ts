@@ -312,7 +312,7 @@ export function decodeUntyped(
 const yamlErrors = 'yaml: unmarshal errors:\n';
 
 /** Of a list in one error, as YAML has it, each line is a warning of its own. */
-function warningsOf(strictError: string): string[] {
+export function warningsOf(strictError: string): string[] {
   if (!strictError.startsWith(yamlErrors)) return [strictError];
   return strictError
     .slice(yamlErrors.length)

@@ -67,3 +67,11 @@ export function goValue(value: unknown): string {
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `map[${entries.map(([key, entry]) => `${key}:${goValue(entry)}`).join(' ')}]`;
 }
+
+/** Go writes the keys of a map sorted. */
+export function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([key, field]) => [key, sortedKeys(field)]));
+}

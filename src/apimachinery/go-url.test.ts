@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from '../testing/properties.fixture.ts';
-import { checkRequestUri, hostName, hostPort, parseUrl, queryPairs, UrlError, urlIdentity } from './go-url.ts';
+import {
+  checkRequestUri,
+  escapePath,
+  hostName,
+  hostPort,
+  parseUrl,
+  queryPairs,
+  UrlError,
+  urlIdentity,
+  urlText,
+} from './go-url.ts';
 
 test('a URL is taken apart as Go does', () => {
   const url = parseUrl('HTTPS://user:p%40ss@example.com:8080/a%2Fb/c d?q=1&q=2#top');
@@ -20,6 +30,28 @@ test('a path keeps the spelling it has, if that is a valid one', () => {
   assert.equal(parseUrl('https://example.com/ä').escapedPath, '/%C3%A4');
   assert.equal(parseUrl('/only/path').escapedPath, '/only/path');
   assert.equal(parseUrl('https://example.com').escapedPath, '');
+});
+
+test('a URL is written as Go does', () => {
+  const written: readonly (readonly [string, string])[] = [
+    ['HTTP://Example.com/a b?c d#e f', 'http://Example.com/a%20b?c d#e%20f'],
+    ['http://u:p%40ss@h:1/é', 'http://u:p%40ss@h:1/%C3%A9'],
+    ['/a%2Fb/%E9', '/a%2Fb/%E9'],
+    ["/it's[1]#it's[1]", "/it's[1]#it's[1]"],
+    ['file:///x', 'file:///x'],
+    ['file:/x', 'file:/x'],
+    ['//h', '//h'],
+    ['///x', '///x'],
+    ['http://h?x', 'http://h?x'],
+    ['mailto:joe@h', 'mailto:joe@h'],
+    ['./a:b', './a:b'],
+    ['a?', 'a?'],
+    ['a#', 'a'],
+    ['http://[fe80::1%25en0]:80/', 'http://[fe80::1%25en0]:80/'],
+  ];
+  for (const [text, after] of written) assert.equal(urlText(parseUrl(text)), after);
+  assert.equal(parseUrl('/a%2Fb!').plainPath, '/a/b%21');
+  assert.equal(escapePath('/a!/ü'), '/a%21/%C3%BC');
 });
 
 test('hosts in brackets lose them, and a zone stays', () => {
@@ -42,6 +74,7 @@ test('what is no URL is refused in Go’s words', () => {
     ['http://a b/', 'parse "http://a b/": invalid character " " in host name'],
     ['http://a/%zz', 'parse "http://a/%zz": invalid URL escape "%zz"'],
     ['http://a/%2', 'parse "http://a/%2": invalid URL escape "%2"'],
+    ['http://a/%ü', 'parse "http://a/%ü": invalid URL escape "%ü"'],
     ['http://a%20b/', 'parse "http://a%20b/": invalid URL escape "%20"'],
     ['http://a:b/', 'parse "http://a:b/": invalid port ":b" after host'],
     ['http://[::1/', 'parse "http://[::1/": missing \']\' in host'],
@@ -77,6 +110,8 @@ test('any text is a URL or refused with its name, and printing does not depend o
       try {
         checkRequestUri(text);
         assert.equal(urlIdentity(parseUrl(text)), urlIdentity(parseUrl(text)));
+        const written = urlText(parseUrl(text));
+        assert.equal(urlText(parseUrl(written)), written);
       } catch (error) {
         assert.ok(error instanceof UrlError && error.message.startsWith('parse "'));
       }

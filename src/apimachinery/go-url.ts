@@ -12,13 +12,21 @@ export interface GoUrl {
   readonly opaque: string;
   /** `user:password`, unescaped; undefined where there is no `@`. */
   readonly userInfo: string | undefined;
+  /** Two slashes were written before the host, if there was one: `file:///x` has them, `file:/x` has not. */
+  readonly slashes: boolean;
   /** With its port: `[::1]:80`. */
   readonly host: string;
   /** Escaped as it was written if that is a valid spelling, else as Go escapes it. */
   readonly escapedPath: string;
+  /** As Go escapes it, however it was written: equal paths have equal texts. */
+  readonly plainPath: string;
   /** Undecoded, without the question mark. */
   readonly rawQuery: string;
+  /** A question mark was written, with nothing behind it. */
+  readonly emptyQuery: boolean;
   readonly fragment: string;
+  /** As `escapedPath`. */
+  readonly escapedFragment: string;
 }
 
 /** Not a URL: `parse "x": invalid URI for request`. */
@@ -31,9 +39,34 @@ export function parseUrl(text: string): GoUrl {
   const bytes = toBytes(text);
   const hash = bytes.indexOf('#');
   const url = parsed(hash < 0 ? bytes : bytes.slice(0, hash), { request: false });
-  return hash < 0
-    ? url
-    : { ...url, fragment: fromBytes(named(bytes, () => unescaped(bytes.slice(hash + 1), 'fragment'))) };
+  if (hash < 0) return url;
+  const written = bytes.slice(hash + 1);
+  const plain = named(bytes, () => unescaped(written, 'fragment'));
+  const escapedFragment = validFragment.test(written) ? written : plain.replace(inFragment, percentEncoded);
+  return { ...url, fragment: fromBytes(plain), escapedFragment };
+}
+
+/** The URL as Go writes it. */
+export function urlText(url: GoUrl): string {
+  const { scheme, opaque, userInfo, host, escapedPath: path, rawQuery, fragment } = url;
+  const user = userInfo === undefined ? '' : `${escaped(userInfo, /[^A-Za-z0-9\-_.~$&+,;=:]/g)}@`;
+  const authority = user + escaped(host, /[^A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]/g);
+  let text = scheme === '' ? '' : `${scheme}:`;
+  if (opaque !== '') text += opaque;
+  else {
+    if (authority !== '' || (scheme !== '' && url.slashes && path !== '')) text += `//${authority}`;
+    if (host !== '' && path !== '' && !path.startsWith('/')) text += '/';
+    // Or the beginning of the path would be read as a scheme.
+    if (text === '' && cut(path, '/')[0].includes(':')) text = './';
+    text += path;
+  }
+  if (rawQuery !== '' || url.emptyQuery) text += `?${rawQuery}`;
+  return fragment === '' ? text : `${text}#${url.escapedFragment}`;
+}
+
+/** A path as Go escapes it. */
+export function escapePath(path: string): string {
+  return escaped(path, inPath);
 }
 
 /** Whether the text is an absolute URI or an absolute path. */
@@ -119,31 +152,36 @@ const nothing: GoUrl = {
   scheme: '',
   opaque: '',
   userInfo: undefined,
+  slashes: false,
   host: '',
   escapedPath: '',
+  plainPath: '',
   rawQuery: '',
+  emptyQuery: false,
   fragment: '',
+  escapedFragment: '',
 };
 
 function parseBytes(bytes: string, request: boolean): GoUrl {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that Go refuses
   if (/[\x00-\x1f\x7f]/.test(bytes)) throw new UrlError('net/url: invalid control character in URL');
   if (bytes === '' && request) throw new UrlError('empty url');
-  if (bytes === '*') return { ...nothing, escapedPath: '*' };
+  if (bytes === '*') return { ...nothing, escapedPath: '*', plainPath: '*' };
   if (bytes.startsWith(':')) throw new UrlError('missing protocol scheme');
   const scheme = /^[a-zA-Z][a-zA-Z0-9+.-]*(?=:)/.exec(bytes)?.[0] ?? '';
   const [hierarchy, rawQuery = ''] = cut(scheme === '' ? bytes : bytes.slice(scheme.length + 1), '?');
-  const url = { ...nothing, scheme: scheme.toLowerCase(), rawQuery: fromBytes(rawQuery) };
+  const emptyQuery = rawQuery === '' && bytes.endsWith('?');
+  const url = { ...nothing, scheme: scheme.toLowerCase(), rawQuery: fromBytes(rawQuery), emptyQuery };
   if (!hierarchy.startsWith('/')) {
     if (scheme !== '') return { ...url, opaque: fromBytes(hierarchy) };
     if (request) throw new UrlError('invalid URI for request');
     if (cut(hierarchy, '/')[0].includes(':')) throw new UrlError('first path segment in URL cannot contain colon');
   }
   const hasAuthority = hierarchy.startsWith('//') && (scheme !== '' || (!request && !hierarchy.startsWith('///')));
-  if (!hasAuthority) return { ...url, escapedPath: escapedPath(hierarchy) };
+  if (!hasAuthority) return { ...url, ...paths(hierarchy) };
   const slash = hierarchy.indexOf('/', 2);
   const authority = hierarchy.slice(2, slash < 0 ? undefined : slash);
-  return { ...url, ...parseAuthority(authority), escapedPath: slash < 0 ? '' : escapedPath(hierarchy.slice(slash)) };
+  return { ...url, slashes: true, ...parseAuthority(authority), ...paths(slash < 0 ? '' : hierarchy.slice(slash)) };
 }
 
 function parseAuthority(authority: string): Pick<GoUrl, 'userInfo' | 'host'> {
@@ -172,7 +210,7 @@ function parseHost(host: string): string {
 }
 
 function checkPort(port: string): void {
-  if (!/^(:[0-9]*)?$/.test(port)) throw new UrlError(`invalid port ${quote(port)} after host`);
+  if (!/^(:[0-9]*)?$/.test(port)) throw new UrlError(`invalid port ${quote(fromBytes(port))} after host`);
 }
 
 function splitPort(host: string): { readonly host: string; readonly port: string } {
@@ -182,11 +220,18 @@ function splitPort(host: string): { readonly host: string; readonly port: string
 }
 
 /** The spelling that was written where no other could be meant, else Go's own escapes. */
-function escapedPath(path: string): string {
-  const plain = unescaped(path, 'path');
-  if (/^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9A-Fa-f]{2})*$/.test(path)) return path;
-  return plain.replace(/[^A-Za-z0-9\-_.~$&+,/:;=@]/g, percentEncoded);
+function paths(path: string): Pick<GoUrl, 'escapedPath' | 'plainPath'> {
+  const plainPath = unescaped(path, 'path').replace(inPath, percentEncoded);
+  return { escapedPath: validPath.test(path) ? path : plainPath, plainPath };
 }
+
+const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9A-Fa-f]{2})*$/;
+const validFragment = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/?]|%[0-9A-Fa-f]{2})*$/;
+/** What Go escapes. */
+const inPath = /[^A-Za-z0-9\-_.~$&+,/:;=@]/g;
+const inFragment = /[^A-Za-z0-9\-_.~$&+,/:;=?@!()*]/g;
+
+const escaped = (text: string, which: RegExp) => toBytes(text).replace(which, percentEncoded);
 
 const percentEncoded = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
@@ -200,7 +245,7 @@ function unescaped(text: string, part: Part): string {
       if (inHost && !hostCharacter.test(found)) throw new UrlError(`invalid character ${quote(found)} in host name`);
       return found === '+' && part === 'query' ? ' ' : found;
     }
-    if (hex === undefined) throw new UrlError(`invalid URL escape ${quote(found)}`);
+    if (hex === undefined) throw new UrlError(`invalid URL escape ${quote(fromBytes(found))}`);
     const character = String.fromCharCode(Number.parseInt(hex, 16));
     const allowed = part === 'zone' ? character === ' ' || hostCharacter.test(character) : character >= '\x80';
     if (inHost && found !== '%25' && !allowed) throw new UrlError(`invalid URL escape ${quote(found)}`);

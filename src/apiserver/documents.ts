@@ -95,7 +95,7 @@ export class ServerDocuments {
     const remote = this.#remoteOpenApi;
     const { resources } = this.#options;
     const [{ OpenApi }, previous] = await Promise.all([import('./openapi/openapi.ts'), this.#lastOpenApi]);
-    const version = serverVersion.gitVersion;
+    const version = `${serverVersion.major}.${serverVersion.minor}`;
     const described = [...documentedResources(resources), ...(this.#options.remoteApis()?.documented ?? [])];
     return new OpenApi({ resources: described, version, remote, previous });
   }

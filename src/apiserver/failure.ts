@@ -6,7 +6,7 @@ import { quote } from '../apimachinery/go-text.ts';
 import { internalError, messageOf, StatusError, statusError } from '../apimachinery/status.ts';
 import type { Log } from '../base/log.ts';
 import { BackendError, StoreClosedError } from '../storage/store.ts';
-import { withoutHtml } from './authorization/forbidden.ts';
+import { EarlyRefusal, withoutHtml } from './authorization/forbidden.ts';
 import { warningHeader } from './encoding/replies.ts';
 import { textResponse } from './pages.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
@@ -45,6 +45,7 @@ export function failureResponse(
   if (error instanceof UndecidedError) return textResponse(500, `${error.message}\n`);
   const { status, code, retryAfterSeconds } = asStatus(error, request, log);
   const headers: Record<string, string> = retryAfterSeconds > 0 ? { 'retry-after': String(retryAfterSeconds) } : {};
+  if (error instanceof EarlyRefusal) headers['x-content-type-options'] = 'nosniff';
   return { status: code >= 100 && code < 600 ? code : 500, headers, body: { kind: 'object', object: status } };
 }
 

@@ -18,6 +18,8 @@ export interface InProcessOptions {
   handle(request: ApiRequest): Promise<ApiResponse>;
   readonly clock: Clock;
   readonly user: UserInfo;
+  /** `handle` itself answers in a later macrotask, as a simulated way does: no other is waited for. */
+  readonly answersLater?: boolean | undefined;
 }
 
 export function inProcessTransport(options: InProcessOptions): Transport {
@@ -40,7 +42,7 @@ class InProcessTransport implements Transport {
     const { signal = neverAborted } = request;
     signal.throwIfAborted();
     const response = await this.#options.handle(this.#requestOf(request, signal, bodyOf(request)));
-    await this.#turn();
+    if (!this.#options.answersLater) await this.#turn();
     signal.throwIfAborted();
     if (this.#closed) throw closedError();
     return response.body.kind === 'object' ? objectOf(response.status, response.body) : contentOf(request, response);
@@ -57,7 +59,7 @@ class InProcessTransport implements Transport {
   async #watch(request: TransportRequest, signal: AbortSignal): Promise<WatchSource | undefined> {
     if (this.#closed) throw closedError();
     const response = await this.#options.handle(this.#requestOf(request, signal, { kind: 'none' }));
-    await this.#turn();
+    if (!this.#options.answersLater) await this.#turn();
     if (response.body.kind === 'watch') return response.body.events;
     await contentOf(request, response);
     return undefined;
@@ -196,9 +198,12 @@ class EventStream implements AsyncIterator<StreamedEvent, undefined> {
     this.#isOver = true;
     this.#all.delete(this.#leaving);
     this.#reader?.removeEventListener('abort', this.#leave);
-    this.#leaving.abort();
+    this.#leaving.abort(streamOver);
   }
 }
+
+/** One for all: an abort without a reason makes an error of its own, with its stack. */
+const streamOver = new Error('the watch has ended');
 
 const over: NextEvent = { done: true, value: undefined };
 

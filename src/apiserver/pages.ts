@@ -15,6 +15,12 @@ export function textResponse(
   };
 }
 
+/** Text of which upstream says no more than that. */
+export function plainResponse(text: string): ApiResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  return { status: 200, headers, body: { kind: 'bytes', chunks: [Buffer.from(text)] } };
+}
+
 /** What upstream says of a path that nobody serves. */
 export const notFoundPage: Handler = async () => textResponse(404, '404 page not found\n');
 

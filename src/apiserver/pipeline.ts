@@ -12,7 +12,7 @@ import type { AuthenticationResult } from './authentication/authenticator.ts';
 import type { Impersonation } from './authentication/impersonation.ts';
 import { asksImpersonation, withoutImpersonation } from './authentication/impersonation-headers.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import { forbiddenError } from './authorization/forbidden.ts';
+import { AccessRefusal } from './authorization/forbidden.ts';
 import { warningHeader } from './encoding/replies.ts';
 import type { YamlThread } from './encoding/yaml-thread.ts';
 import { failureResponse, UndecidedError } from './failure.ts';
@@ -196,7 +196,8 @@ async function authorize(
   const attributes = { user, info };
   const startMs = clock.monotonic();
   const pending = authorizer().authorize(attributes);
-  const { decision, reason, error } = pending instanceof Promise ? await pending : pending;
+  const answer = pending instanceof Promise ? await pending : pending;
+  const { decision, error } = answer;
   const result = decision === 'allow' ? 'allowed' : error ? 'error' : decision === 'deny' ? 'denied' : decision;
   identity.authorization.add({ result }, clock.monotonic() - startMs);
   if (decision !== 'allow' && error) {
@@ -204,8 +205,8 @@ async function authorize(
     throw new UndecidedError(request, error);
   }
   request.audit?.annotate('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
-  request.audit?.annotate('authorization.k8s.io/reason', reason);
-  if (decision !== 'allow') throw forbiddenError(attributes, reason);
+  request.audit?.annotate('authorization.k8s.io/reason', answer.reason);
+  if (decision !== 'allow') throw new AccessRefusal(attributes, answer.reason);
 }
 
 function handlerOf(options: PipelineOptions, info: RequestInfo): Handler {

@@ -331,6 +331,7 @@ class Server implements ApiServer {
       // A store that does not answer must not keep all the other figures back.
       storeBytes: () => store.size().catch(() => -1),
       further: () => this.#furtherMetrics.map((families) => families()),
+      signal: this.#stopping.signal,
     };
     return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));
   }

@@ -8,6 +8,7 @@ import { isGateOn } from '../serving/feature-gates.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
 import { restoredDevices } from './devices/restored-devices.ts';
+import { PreparedClaims } from './dynamic-resources/prepared-claims.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
@@ -24,6 +25,8 @@ export interface KnownAtStart {
   readonly allocations: Allocations;
   readonly pulled: PulledImages | undefined;
   readonly users: UserNamespaces;
+  /** Absent where there can be no drivers. */
+  readonly claims: PreparedClaims | undefined;
   readonly metrics: KubeletMetrics;
 }
 
@@ -47,7 +50,9 @@ export async function knownAtStart(context: ComponentContext, options: StartOpti
   await pulled?.restore(() => runtime.listImages({ signal }));
   const users = await userNamespaces(options);
   await users.restore();
-  return { facts, version, devices, resources, allocations, pulled, users, metrics };
+  const claims = host.pluginSockets && new PreparedClaims(host.state);
+  await claims?.restore();
+  return { facts, version, devices, resources, allocations, pulled, users, claims, metrics };
 }
 
 async function userNamespaces({ configuration, host }: StartOptions): Promise<UserNamespaces> {

@@ -14,6 +14,7 @@ import { isGateOn } from '../serving/feature-gates.ts';
 import { defaultConfiguration, type KubeletConfiguration } from './configuration.ts';
 import { NodeCsi } from './csi/node-csi.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
+import { DynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import type { MachineFacts, NodeHost } from './host/host.ts';
 import type { CredentialProvider } from './images/credential-provider-settings.ts';
 import { CredentialProviders, type RunProvider } from './images/credential-providers.ts';
@@ -69,7 +70,12 @@ export interface KubeletOptions {
   readonly nodeCredentials?: NodeCredentialFiles | undefined;
   /** Programs that give credentials for images. */
   readonly credentialProviders?:
-    | { readonly providers: readonly CredentialProvider[]; readonly run: RunProvider }
+    | {
+        readonly providers: readonly CredentialProvider[];
+        readonly run: RunProvider;
+        /** Of the files that name them. */
+        readonly configHash?: string | undefined;
+      }
     | undefined;
 }
 
@@ -90,6 +96,8 @@ export interface Kubelet {
   readonly deviceProblem: string | undefined;
   /** Absent where there can be no CSI drivers. */
   readonly csi: NodeCsi | undefined;
+  /** Absent where there can be no drivers of claimed devices. */
+  readonly dynamicResources: DynamicResources | undefined;
   /** What holds Pods up that are to start or to end here. */
   causes(): CauseList;
   /** What it counts and times of its own work. */
@@ -130,6 +138,7 @@ class RunningKubelet implements Kubelet {
   readonly host: NodeHost;
   readonly workers: PodWorkers;
   readonly done: Promise<void>;
+  readonly dynamicResources: DynamicResources | undefined;
   readonly #context: ComponentContext;
   readonly #facts: MachineFacts;
   readonly #hostname: string;
@@ -156,6 +165,8 @@ class RunningKubelet implements Kubelet {
     this.nodeName = options.nodeName;
     this.#hostname = options.hostname ?? options.nodeName;
     this.metrics = known.metrics;
+    const { configHash: hash } = options.credentialProviders ?? {};
+    if (hash) this.metrics.show('credential_provider_config_info', { hash });
     // Simulated nodes call a runtime of their own process, thousands of them.
     this.runtime =
       (options.watches ?? true)
@@ -170,6 +181,7 @@ class RunningKubelet implements Kubelet {
     this.#care = this.#nodeCare(options, { recorder, statuses });
     this.#tokens = new ServiceAccountTokens(pick(context));
     this.#csi = this.#nodeCsi(recorder);
+    this.dynamicResources = this.#dynamicResources();
     const services = this.#podServices(options, { version, recorder, statuses });
     this.#static = new StaticPods({
       ...pick(context),
@@ -277,9 +289,10 @@ class RunningKubelet implements Kubelet {
       this.#care.run(),
       this.#keepPlacement(),
       this.#followPlugins(),
+      this.dynamicResources?.run(),
     ];
     for (const loop of loops) {
-      loop.catch((error) => {
+      loop?.catch((error) => {
         if (!signal.aborted) log.error('a loop of the kubelet ended', { error: messageOf(error) });
       });
     }
@@ -303,13 +316,17 @@ class RunningKubelet implements Kubelet {
       ...pick(this.#context),
       host: this.host,
       devices: this.#devices,
+      dynamicResources: this.dynamicResources,
       resources: this.#resources,
       workers: this.workers,
       metrics: this.metrics,
       onDeviceProblem: (problem) => {
         this.deviceProblem = problem;
       },
-      handlers: this.#csi ? { CSIPlugin: this.#csi.plugins } : {},
+      handlers: {
+        ...(this.#csi ? { CSIPlugin: this.#csi.plugins } : {}),
+        ...(this.dynamicResources ? { DRAPlugin: this.dynamicResources.plugins } : {}),
+      },
     });
   }
 
@@ -413,6 +430,26 @@ class RunningKubelet implements Kubelet {
     });
   }
 
+  #dynamicResources(): DynamicResources | undefined {
+    const { claims } = this.#known;
+    if (!claims) return undefined;
+    return new DynamicResources({
+      ...pick(this.#context),
+      nodeName: this.nodeName,
+      configuration: this.configuration,
+      state: this.host.state,
+      claims,
+      isRegistered: () => this.#reporter.node !== undefined,
+      holds: (uid) => {
+        const stage = this.workers.get(uid)?.stage;
+        return stage === undefined && !this.workers.sourcesReady
+          ? undefined
+          : stage === 'syncing' || stage === 'terminating';
+      },
+      onChange: (uids) => (uids ? uids.forEach((uid) => void this.workers.wake(uid)) : this.workers.wakeAll()),
+    });
+  }
+
   /** What Pods get of the cluster's trust bundles and signers, behind upstream's gates. */
   #trust(recorder: ServiceParts['recorder']): Pick<VolumeSources, 'trust' | 'certificates'> {
     const { informers } = this.#context;
@@ -483,6 +520,7 @@ class RunningKubelet implements Kubelet {
       facts: this.#facts,
       resources: this.#resources,
       devices: this.#devices,
+      dynamicResources: this.dynamicResources,
       allocations: this.#allocations,
       resizeRejection: (pod) => this.workers.resizeRejection(pod),
       ensureNodeCgroups: () => this.#care.followPods(),

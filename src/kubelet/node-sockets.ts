@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { DevicePlugins } from './devices/device-plugins.ts';
 import type { NodeDevices } from './devices/node-devices.ts';
+import type { DynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import type { NodeHost } from './host/host.ts';
 import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { PluginRegistration, type PluginRegistrationOptions } from './plugins/plugin-registration.ts';
@@ -19,6 +20,7 @@ export interface NodeSocketsOptions {
   readonly signal: AbortSignal;
   readonly host: NodeHost;
   readonly devices: NodeDevices | undefined;
+  readonly dynamicResources: DynamicResources | undefined;
   readonly resources: NodeResources | undefined;
   readonly workers: PodWorkers;
   readonly metrics?: KubeletMetrics | undefined;

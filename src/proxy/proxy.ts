@@ -3,11 +3,12 @@
  * gathered for a moment and applied in one transaction; when one fails, or when somebody flushed the table, it is built anew. The kernel
  * keeps the last good state while the proxy or the API server is away.
  */
-import { services } from '../api/gen/core-v1.ts';
+import { type Service, services } from '../api/gen/core-v1.ts';
 import { endpointSlices } from '../api/gen/discovery-v1.ts';
 import { sleep } from '../base/clock.ts';
 import type { ComponentContext } from '../reconcile/component.ts';
 import { desiredRuleset, type NftJson, type Ruleset, type RulesetOptions, tableName } from './ruleset.ts';
+import { healthChecks, ServiceHealth } from './service-health.ts';
 import { type IpFamily, type ServicePort, servicePorts, type ThisNode } from './service-ports.ts';
 import { transactionTo } from './transaction.ts';
 
@@ -59,6 +60,13 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
   signal.addEventListener('abort', () => wake?.(), { once: true });
 
   const tables = options.families.map((family) => new FamilyTable(family, options));
+  const events = context.eventRecorder('kube-proxy', options.node.name);
+  const health = options.families.map(({ family, nodeIps }) => {
+    const { name: nodeName } = options.node;
+    const onFailure = (service: Service, message: string) =>
+      events.record(service, 'Warning', 'FailedToStartServiceHealthcheck', message);
+    return { family, checks: new ServiceHealth({ nodeName, addresses: nodeIps, family, log, onFailure }) };
+  });
   const minSyncPeriodMs = options.minSyncPeriodMs ?? 1000;
   while (!signal.aborted) {
     let isPeriodic = false;
@@ -84,6 +92,9 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
           log.warn('the service tables were flushed by somebody else; building them anew', { family: table.family });
         await table.sync(serviceInformer.list(), sliceInformer.list());
       }
+      const { node } = options;
+      const objects = { services: serviceInformer.list(), slices: sliceInformer.list() };
+      for (const { family, checks } of health) await checks.sync(healthChecks(objects, { node, family }));
       options.onSynced?.();
     } catch (error) {
       if (signal.aborted) break;
@@ -96,6 +107,7 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
     await sleep(clock, restMs, signal).catch(() => {});
   }
   for (const registration of registrations) registration.remove();
+  for (const { checks } of health) checks.close();
 }
 
 /** Takes the proxy's tables away again. */

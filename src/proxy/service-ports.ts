@@ -53,23 +53,32 @@ export function servicePorts(
   node: ThisNode,
   family: IpFamily,
 ): readonly ServicePort[] {
-  const slicesByService = new Map<string, EndpointSlice[]>();
+  const slicesOf = slicesByService(slices, family);
+  const ports: ServicePort[] = [];
+  for (const service of services) {
+    if (!isProxied(service)) continue;
+    const own = slicesOf.get(`${service.metadata.namespace}/${service.metadata.name}`) ?? [];
+    ports.push(...portsOf(service, own, node, family));
+  }
+  return ports.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Those with addresses of the family, by the Service's `namespace/name`. */
+export function slicesByService(
+  slices: Iterable<EndpointSlice>,
+  family: IpFamily,
+): ReadonlyMap<string, readonly EndpointSlice[]> {
+  const byService = new Map<string, EndpointSlice[]>();
   const addressType = family === 'ip' ? 'IPv4' : 'IPv6';
   for (const slice of slices) {
     const owner = slice.metadata.labels?.[serviceNameLabel];
     if (slice.addressType !== addressType || !owner || slice.metadata.deletionTimestamp) continue;
     const key = `${slice.metadata.namespace}/${owner}`;
-    const known = slicesByService.get(key);
+    const known = byService.get(key);
     if (known) known.push(slice);
-    else slicesByService.set(key, [slice]);
+    else byService.set(key, [slice]);
   }
-  const ports: ServicePort[] = [];
-  for (const service of services) {
-    if (!isProxied(service)) continue;
-    const own = slicesByService.get(`${service.metadata.namespace}/${service.metadata.name}`) ?? [];
-    ports.push(...portsOf(service, own, node, family));
-  }
-  return ports.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return byService;
 }
 
 function isProxied({ metadata, spec }: Service): boolean {

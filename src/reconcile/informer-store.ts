@@ -79,12 +79,13 @@ function change<T>({ values, entries }: Index<T>, key: string, before: T | undef
   // The values of an immutable object are the same as when it was added.
   const old = before === undefined ? nowhere : values(before);
   const now = after === undefined ? nowhere : values(after);
-  for (const value of old) {
-    if (now.includes(value)) continue;
-    const objects = entries.get(value);
-    objects?.delete(key);
-    if (objects?.size === 0) entries.delete(value);
-  }
+  if (old !== now)
+    for (const value of old) {
+      if (now.includes(value)) continue;
+      const objects = entries.get(value);
+      objects?.delete(key);
+      if (objects?.size === 0) entries.delete(value);
+    }
   if (after === undefined) return;
   for (const value of now) {
     const objects = entries.get(value);

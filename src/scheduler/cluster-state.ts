@@ -4,38 +4,48 @@
  * server has heard of it, so that two Pods never get the same room (row N12: the sum of requests never exceeds allocatable).
  */
 import { add, amountsOf, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
-import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { Node, Pod, Taint } from '../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../apimachinery/labels.ts';
 import { PodIndex } from './pod-index.ts';
-import { type PodInfo, podInfoOf } from './pod-info.ts';
+import { type PodInfo, podInfoOf, podKeyOf, standsAsBefore } from './pod-info.ts';
 
-/** One Node and what is on it. */
+/**
+ * One Node and what is on it. What every attempt asks of every node stands here itself: in the Node's own object it lies several steps away, and in a
+ * large cluster each step is one into cold memory.
+ */
 export class NodeInfo {
-  node: Node;
-  allocatable: ResourceAmounts;
+  readonly name: string;
+  node!: Node;
+  labels: Readonly<Record<string, string>> | undefined;
+  isUnschedulable = false;
+  /** Those that keep Pods away. */
+  hardTaints: readonly Taint[] = noTaints;
+  /** Those that only let the node be preferred less. */
+  softTaints: readonly Taint[] = noTaints;
+  allocatable!: ResourceAmounts;
   readonly pods = new Map<string, PodInfo>();
   readonly requested: Record<string, number> = {};
   readonly scoredRequested: Record<string, number> = {};
   /** Size in bytes of each image on the node, by name. */
-  images: ReadonlyMap<string, number>;
+  images!: ReadonlyMap<string, number>;
 
   constructor(node: Node) {
-    this.node = node;
-    this.allocatable = amountsOf(node.status?.allocatable ?? node.status?.capacity);
-    this.images = imagesOf(node);
-  }
-
-  get name(): string {
-    return this.node.metadata.name ?? '';
+    this.name = node.metadata.name ?? '';
+    this.replaceNode(node);
   }
 
   label(key: string): string | undefined {
-    return this.node.metadata.labels?.[key];
+    return this.labels?.[key];
   }
 
   replaceNode(node: Node): void {
+    const { metadata, spec, status } = node;
     this.node = node;
-    this.allocatable = amountsOf(node.status?.allocatable ?? node.status?.capacity);
+    this.labels = metadata.labels;
+    this.isUnschedulable = spec?.unschedulable ?? false;
+    this.hardTaints = spec?.taints?.filter(({ effect }) => effect !== 'PreferNoSchedule') ?? noTaints;
+    this.softTaints = spec?.taints?.filter(({ effect }) => effect === 'PreferNoSchedule') ?? noTaints;
+    this.allocatable = amountsOf(status?.allocatable ?? status?.capacity);
     this.images = imagesOf(node);
   }
 
@@ -57,6 +67,7 @@ export class NodeInfo {
 }
 
 const none: readonly PodInfo[] = [];
+const noTaints: readonly Taint[] = [];
 
 export class ClusterState {
   readonly #nodes = new Map<string, NodeInfo>();
@@ -72,6 +83,18 @@ export class ClusterState {
   readonly #imageHolders = new Map<string, number>();
   #list: readonly NodeInfo[] | undefined;
   #withAffinity = 0;
+  /** Of Pods that are being placed: several plugins ask, and so does the placement. */
+  readonly #infos = new WeakMap<Pod, PodInfo>();
+
+  /** What is worked out about a Pod. */
+  infoOf(pod: Pod): PodInfo {
+    let info = this.#infos.get(pod);
+    if (!info) {
+      info = podInfoOf(pod);
+      this.#infos.set(pod, info);
+    }
+    return info;
+  }
 
   get nodes(): readonly NodeInfo[] {
     this.#list ??= [...this.#nodes.values()];
@@ -125,6 +148,12 @@ export class ClusterState {
 
   /** A Pod that is bound to a node, as the API server says. Confirms an assumption, or corrects it. */
   setPod(pod: Pod): void {
+    const known = this.#nodes.get(pod.spec.nodeName ?? '')?.pods.get(podKeyOf(pod));
+    if (known && standsAsBefore(pod, known.pod)) {
+      this.#assumed.delete(known.key);
+      known.pod = pod;
+      return;
+    }
     const info = podInfoOf(pod);
     this.#assumed.delete(info.key);
     this.#place(info, pod.spec.nodeName ?? '');
@@ -137,7 +166,8 @@ export class ClusterState {
   }
 
   /** Counts the Pod on the node although nobody else knows of it yet. */
-  assume(info: PodInfo, nodeName: string): void {
+  assume(pod: Pod, nodeName: string): void {
+    const info = { ...this.infoOf(pod), pod: { ...pod, spec: { ...pod.spec, nodeName } } };
     this.#assumed.set(info.key, info);
     this.#place(info, nodeName);
   }

@@ -276,7 +276,7 @@ test('a thousand Pods never get more than a node has, however they are spread', 
       memory: `${Math.floor(random.next() * 900)}Mi`,
     });
     const placement = place(subject, state, profile, context);
-    if (placement.node) state.assume(podInfoOf(subject), placement.node.name);
+    if (placement.node) state.assume(subject, placement.node.name);
   }
   for (const info of state.nodes) {
     assert.ok((info.requested.cpu ?? 0) <= 2000 && (info.requested.memory ?? 0) <= 4 * 2 ** 30 && info.pods.size <= 10);
@@ -295,11 +295,45 @@ test('a Pod bound to a node that is not known yet counts as soon as the Node app
 
 test('an assumption that is forgotten leaves the node as it was', () => {
   const state = cluster([node('a')]);
-  const info = podInfoOf(pod({}, undefined, { cpu: '1' }));
-  state.assume(info, 'a');
-  state.forget(info.key);
+  const assumed = pod({}, undefined, { cpu: '1' });
+  state.assume(assumed, 'a');
+  assert.equal(state.node('a')?.requested.cpu, 1000);
+  state.forget(state.infoOf(assumed).key);
   assert.equal(state.node('a')?.requested.cpu, 0);
   assert.equal(state.node('a')?.pods.size, 0);
+});
+
+test('a version of a Pod that only says how it does replaces the one before, and counts as that did', () => {
+  const bound = pod({ nodeName: 'a' }, { app: 'web' }, { cpu: '1' });
+  const state = cluster([node('a')]);
+  state.setPod(bound);
+  const running = { ...bound, status: { phase: 'Running' as const, startTime: '2026-01-01T00:00:00Z' } };
+  state.setPod(running);
+  const [held] = state.node('a')?.pods.values() ?? [];
+  assert.equal(held?.pod, running);
+  assert.equal(state.node('a')?.requested.cpu, 1000);
+});
+
+test('a version of a Pod whose status tells what it was given counts with that', () => {
+  const bound = pod({ nodeName: 'a' }, undefined, { cpu: '1' });
+  const state = cluster([node('a')]);
+  state.setPod(bound);
+  const [{ name }] = bound.spec.containers as [{ name: string }];
+  const given = { name, image: '', imageID: '', ready: true, restartCount: 0, resources: { requests: { cpu: '2' } } };
+  state.setPod({ ...bound, status: { containerStatuses: [given] } });
+  assert.equal(state.node('a')?.requested.cpu, 2000);
+  state.setPod(bound);
+  assert.equal(state.node('a')?.requested.cpu, 1000);
+});
+
+test('a Pod on its way out no longer counts where its like are spread', () => {
+  const bound = pod({ nodeName: 'a' }, { app: 'web' });
+  const state = cluster([node('a')]);
+  state.setPod(bound);
+  const web = labelMatcherOfSet({ app: 'web' });
+  assert.deepEqual([...state.matchingByNode(web, 'default')], [['a', 1]]);
+  state.setPod({ ...bound, metadata: { ...bound.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  assert.deepEqual([...state.matchingByNode(web, 'default')], []);
 });
 
 test('preemption takes the fewest and least important Pods that make room', () => {

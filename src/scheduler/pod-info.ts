@@ -1,13 +1,14 @@
 /** A Pod as the scheduler looks at it: what plugins ask of each Pod again and again, worked out once. */
 import { podRequests, type ResourceAmounts } from '../api/core/v1/pod-resources.ts';
-import type { ContainerPort, Pod, PodAffinityTerm } from '../api/gen/core-v1.ts';
+import type { ContainerPort, ContainerStatus, Pod, PodAffinityTerm } from '../api/gen/core-v1.ts';
 
 /** Requests that a container without any is counted with when nodes are compared (upstream: 100m and 200Mi). */
 const assumedRequests: ResourceAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
 
 /** A Pod with what is worked out about it once. */
 export interface PodInfo {
-  readonly pod: Pod;
+  /** Its newest version, all of which say the same of what follows. */
+  pod: Pod;
   readonly key: string;
   readonly requests: ResourceAmounts;
   /** As `requests`, but at least the assumed ones per container: for scores only. */
@@ -34,6 +35,30 @@ export function podInfoOf(pod: Pod): PodInfo {
     requiredAntiAffinity: affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
     hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
   };
+}
+
+/** Whether a version of a Pod leaves all that is worked out about it, and what else places are reckoned by, as the version before had it. */
+export function standsAsBefore(pod: Pod, before: Pod): boolean {
+  // Versions share what is equal in them, where a server of the same process tells of them.
+  return (
+    pod.spec === before.spec &&
+    pod.metadata.labels === before.metadata.labels &&
+    pod.metadata.deletionTimestamp === before.metadata.deletionTimestamp &&
+    !tellsResources(pod) &&
+    !tellsResources(before)
+  );
+}
+
+/** Whether its status has a say in what it takes of a node. */
+function tellsResources({ status }: Pod): boolean {
+  if (!status) return false;
+  const { resources, allocatedResources, containerStatuses = [], initContainerStatuses = [] } = status;
+  const tells = (one: ContainerStatus) => one.resources !== undefined || one.allocatedResources !== undefined;
+  return (
+    (resources ?? allocatedResources) !== undefined ||
+    containerStatuses.some(tells) ||
+    initContainerStatuses.some(tells)
+  );
 }
 
 export function podKeyOf({ metadata }: Pod): string {

@@ -42,7 +42,6 @@ import { podTopologySpread } from './plugins/pod-topology-spread.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
 import { volumeBinding } from './plugins/volume-binding.ts';
-import { podInfoOf } from './pod-info.ts';
 import { preempt } from './preemption.ts';
 import { type QueuedPod, SchedulingQueue } from './scheduling-queue.ts';
 
@@ -148,7 +147,7 @@ class Scheduler {
       // A nomination of ours that the API server does not tell of yet stands.
       const { nominatedNodeName } = pod.status ?? {};
       if (nominatedNodeName || previous?.status?.nominatedNodeName)
-        this.#state.nominate(podInfoOf(pod), nominatedNodeName);
+        this.#state.nominate(this.#state.infoOf(pod), nominatedNodeName);
       this.#queue.set(pod, key, !previous || asksOtherwise(pod, previous));
     }
   }
@@ -207,7 +206,7 @@ class Scheduler {
       return;
     }
     const { node, prepared } = placement;
-    this.#state.assume(podInfoOf({ ...pod, spec: { ...pod.spec, nodeName: node.name } }), node.name);
+    this.#state.assume(pod, node.name);
     for (const plugin of prepared.plugins) plugin.prepared.reserve?.(node);
     void this.#bind(entry, placement);
   }
@@ -310,7 +309,7 @@ class Scheduler {
     this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Warning', 'FailedScheduling', message);
     const keeps = !outcome.victims && outcome.keepsNomination;
     const nominatedNodeName = outcome.victims?.node.name ?? (keeps ? pod.status?.nominatedNodeName : undefined);
-    this.#state.nominate(podInfoOf(pod), nominatedNodeName);
+    this.#state.nominate(this.#state.infoOf(pod), nominatedNodeName);
     void this.#explain(pod, { reason: 'Unschedulable', message }, nominatedNodeName);
     if (!outcome.victims) return;
     this.#takeNominations(pod, outcome.victims.node.name);

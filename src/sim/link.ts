@@ -54,6 +54,7 @@ const watchPatienceMs = 45_000;
 export class Link {
   readonly #options: LinkOptions;
   readonly #dead = new AbortController();
+  #isDead = false;
   #isCut = false;
   #healed: (() => void)[] = [];
   readonly #watches = new Set<WatchSource>();
@@ -64,6 +65,7 @@ export class Link {
 
   /** No message comes through any more; calls under way end as a broken connection would. */
   kill(): void {
+    this.#isDead = true;
     this.#dead.abort(broken('ECONNRESET', 'the process has ended'));
     this.disconnect();
   }
@@ -74,7 +76,7 @@ export class Link {
   }
 
   get isDead(): boolean {
-    return this.#dead.signal.aborted;
+    return this.#isDead;
   }
 
   /** Nothing comes through until it is mended. Watches that last out the cut go on where they were. */
@@ -89,7 +91,7 @@ export class Link {
 
   client(user: UserInfo): Client {
     const handle = (request: ApiRequest) => this.#carry(request);
-    return createClient(inProcessTransport({ handle, clock: this.#options.clock, user }));
+    return createClient(inProcessTransport({ handle, clock: this.#options.clock, user, answersLater: true }));
   }
 
   async #carry(sent: ApiRequest): Promise<ApiResponse> {
@@ -121,7 +123,7 @@ export class Link {
   }
 
   #throwIfDead(): void {
-    this.#dead.signal.throwIfAborted();
+    if (this.#isDead) throw this.#dead.signal.reason;
   }
 
   /** Rejects when the way is cut for longer than a client waits, or the component has died. */

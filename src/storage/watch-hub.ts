@@ -38,8 +38,10 @@ interface Watch<V> {
   closed: boolean;
 }
 
-/** Log entries that one catching-up watcher looks at per macrotask. */
+/** Log entries that one catching-up watcher looks at per macrotask... */
 const catchUpSlice = 1024;
+/** ...and what may be read from disk for it. */
+const catchUpBytes = 4 * 1024 * 1024;
 
 export class WatchHub<V> {
   readonly #options: WatchHubOptions<V>;
@@ -146,8 +148,9 @@ export class WatchHub<V> {
     }
     // The live watchers first, so that hub and index stand at the same revision when this one joins them.
     this.flush();
-    const changes = index.changesAfter(watch.position, catchUpSlice);
-    const arrived = changes.length < catchUpSlice;
+    const found = index.changesAfter(watch.position, catchUpSlice);
+    const changes = found.slice(0, readableAtOnce(watch, found));
+    const arrived = found.length < catchUpSlice && changes.length === found.length;
     watch.position = arrived ? this.#position : changes.at(-1)!.revision;
     if (arrived) {
       this.#catchingUp.delete(watch);
@@ -238,6 +241,17 @@ export class WatchHub<V> {
     this.#live.delete(watch);
     this.#catchingUp.delete(watch);
   }
+}
+
+/** How many of these changes, one at least, are not too much to read in one turn. */
+function readableAtOnce<V>(watch: Watch<V>, changes: readonly Version<V>[]): number {
+  let bytes = 0;
+  const enough = changes.findIndex((change) => {
+    if (!isWithin(watch, orderedKey(change.key))) return false;
+    bytes += change.bytes + (change.previous?.bytes ?? 0);
+    return bytes > catchUpBytes;
+  });
+  return enough < 0 ? changes.length : enough + 1;
 }
 
 function isWithin<V>(watch: Watch<V>, ordered: string): boolean {

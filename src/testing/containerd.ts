@@ -187,6 +187,8 @@ state = "${directory}/state"
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   disable_apparmor = true
+  enable_cdi = true
+  cdi_spec_dirs = ["${directory}/cdi"]
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
     default_runtime_name = "runc"

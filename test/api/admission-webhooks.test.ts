@@ -399,6 +399,33 @@ describe('Validating webhooks', () => {
     assert.equal(server.received.filter(({ body }) => body.request.operation === 'DELETE').length, 0);
   });
 
+  it('hear no name where a collection is deleted', async () => {
+    await using server = await startWebhookServer(allow);
+    const namespace = await cluster.namespace();
+    const operations = ['DELETE'] as const;
+    await using _ = await configure('validating', namespace, [{ server, rules: [{ ...configMapRule, operations }] }]);
+    await client.create(configMaps, configMap(namespace));
+    await client.deleteCollection(configMaps, { namespace });
+    const asked = server.received.map(({ body }) => (body as Review).request);
+    const named = asked.find(({ oldObject }) => oldObject.metadata.name === 'a');
+    assert.equal('name' in named, false);
+  });
+
+  it('warn of each thing once, of nothing that has no words, and not at any length', async () => {
+    const long = Array.from({ length: 20 }, (_, index) => `${index}${'y'.repeat(500)}`);
+    const texts = ['first', '', 'a\nb', 'first', ...long];
+    await using server = await startWebhookServer((body) => review(body, { allowed: true, warnings: texts }));
+    const namespace = await cluster.namespace();
+    await using _ = await configure('validating', namespace, [{ server }]);
+    warnings.length = 0;
+    await client.create(configMaps, configMap(namespace));
+    assert.equal(warnings[0], 'first');
+    assert.deepEqual(
+      warnings.slice(1).map((text) => text.length),
+      Array.from({ length: 16 }, () => 256),
+    );
+  });
+
   it('answer in the older version where they know no other', async () => {
     await using server = await startWebhookServer(({ apiVersion }) => ({
       apiVersion,
@@ -511,6 +538,21 @@ describe('Mutating webhooks', () => {
       client.create(pods, { ...pod, metadata: { name: 'q', namespace }, spec: { containers: [container] } }),
     );
     assert.match(invalid.message, /^Pod "q" is invalid: spec\.containers\[1\]\.name: Duplicate value: "side"$/);
+  });
+
+  it('see what is always there, and may patch what is in it', async () => {
+    const path = '/spec/template/spec/containers/0/resources/limits';
+    await using server = await startWebhookServer(patching({ op: 'add', path, value: { cpu: '1' } }));
+    const namespace = await cluster.namespace();
+    const rules = [
+      { operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments'] },
+    ] as const;
+    await using _ = await configure('mutating', namespace, [{ server, rules }]);
+    const labels = { app: 'web' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web' }] } };
+    const spec = { selector: { matchLabels: labels }, template };
+    const made = await client.create(deployments, { metadata: { name: 'web', namespace }, spec });
+    assert.deepEqual(made.spec!.template.spec!.containers[0]!.resources, { limits: { cpu: '1' } });
   });
 
   it('run again when another changed the object after them', async () => {

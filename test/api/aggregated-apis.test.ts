@@ -230,6 +230,10 @@ describe('a request for an aggregated API', () => {
     assert.equal(seen?.headers['impersonate-user'], undefined);
     assert.equal(seen?.headers['audit-id'], 'the-audit-id');
     assert.equal(seen?.headers['x-other'], 'kept');
+    assert.ok(seen);
+    const { host } = seen.headers;
+    const { 'x-forwarded-uri': uri, 'x-forwarded-host': forwardedHost, 'x-forwarded-proto': scheme } = seen.headers;
+    assert.deepEqual([uri, forwardedHost, scheme], [`${api.root}/namespaces/apis/fortunes`, host, 'https']);
   });
 
   it('keeps its query as it was written, and lists of headers as lists', async () => {
@@ -278,6 +282,14 @@ describe('a request for an aggregated API', () => {
       request.end();
     });
     assert.equal(raw, 'ping');
+  });
+
+  it('has the links of its pages lead to the server behind, as upstream does', async () => {
+    api.server.mood = 'friendly';
+    const { headers, body } = await ask(`${api.root}/namespaces/apis/fortunes`);
+    api.server.mood = 'well';
+    assert.equal(headers['access-control-allow-origin'], undefined);
+    assert.equal(body, `<a href="https://${api.server.seen.at(-1)?.headers.host}/welcome">come in</a>`);
   });
 
   it('does not lead elsewhere', async () => {

@@ -1,7 +1,7 @@
 /** Devices of drivers (dynamic resource allocation): from slices, classes and claims to Pods that are bound with what they asked for. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { nodes, type Pod, pods } from '../../src/api/gen/core-v1.ts';
+import { events, nodes, type Pod, pods } from '../../src/api/gen/core-v1.ts';
 import {
   type DeviceRequest,
   deviceClasses,
@@ -136,4 +136,62 @@ test('an expression that fails on a device that is free is the fault of the clai
       'SchedulerError: running "DynamicResources" filter plugin: claim default/wrong: selector #0: CEL runtime error: no such key: none',
     ),
   );
+});
+
+test('a Pod is bound once the driver has made its device ready, and looks for another where that fails', async () => {
+  const { client } = cluster;
+  await client.create(resourceSlices, {
+    metadata: { name: 'fabric' },
+    spec: {
+      driver: 'fabric.example.com',
+      allNodes: true,
+      pool: { name: 'fabric', generation: 1, resourceSliceCount: 1 },
+      devices: [
+        { name: 'd', bindsToNode: true, bindingConditions: ['Attached'], bindingFailureConditions: ['Broken'] },
+      ],
+    },
+  });
+  const selectors = [{ cel: { expression: 'device.driver == "fabric.example.com"' } }];
+  await client.create(deviceClasses, { metadata: { name: 'fabric' }, spec: { selectors } });
+  const spec = { devices: { requests: [{ name: 'd', exactly: { deviceClassName: 'fabric' } }] } };
+  await client.create(resourceClaims, { metadata: { name: 'fabric', namespace }, spec });
+  const tell = async (type: string, reason: string) => {
+    const claim = await eventually(
+      () => claimOf('fabric'),
+      ({ status }) => status?.allocation !== undefined && status.devices === undefined,
+    );
+    const condition = {
+      type,
+      status: 'True' as const,
+      reason,
+      message: 'so it is',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const device = { driver: 'fabric.example.com', pool: 'fabric', device: 'd', conditions: [condition] };
+    await client.updateStatus(resourceClaims, { ...claim, status: { ...claim.status, devices: [device] } });
+  };
+  await client.create(pods, podWith('attached', { name: 'fabric', resourceClaimName: 'fabric' }));
+  await tell('Broken', 'NoPower');
+  const told = async () => (await client.list(events, { namespace })).items.map(({ message }) => message);
+  await eventually(async () =>
+    assert.ok((await told()).includes('device binding failed: claim=fabric, reason=NoPower, message="so it is"')),
+  );
+  assert.equal(await nodeOf('attached'), undefined);
+  await tell('Attached', 'Plugged');
+  await eventually(async () => assert.match((await nodeOf('attached')) ?? '', /^(one|two)$/));
+});
+
+test('a claim whose devices are out of reach gets others', async () => {
+  const { client } = cluster;
+  const spec = { devices: { requests: [asks('true')] } };
+  const claim = await client.create(resourceClaims, { metadata: { name: 'stranded', namespace }, spec });
+  const matchFields = [{ key: 'metadata.name', operator: 'In' as const, values: ['gone'] }];
+  const allocation = {
+    devices: { results: [{ request: 'gpu', driver, pool: 'gone', device: 'gpu-0' }] },
+    nodeSelector: { nodeSelectorTerms: [{ matchFields }] },
+  };
+  await client.updateStatus(resourceClaims, { ...claim, status: { allocation } });
+  await client.create(pods, podWith('stranded', { name: 'gpu', resourceClaimName: 'stranded' }));
+  await eventually(async () => assert.equal(await nodeOf('stranded'), 'one'));
+  assert.equal((await claimOf('stranded')).status?.allocation?.devices?.results?.[0]?.pool, 'one');
 });

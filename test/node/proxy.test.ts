@@ -9,7 +9,9 @@ import { type EndpointSlice, endpointSlices } from '../../src/api/gen/discovery-
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { routeProtocol } from '../../src/cluster/node/node-routes.ts';
 import { isMasquerading, masquerade } from '../../src/cluster/node/pod-network.ts';
+import { serviceRouteKernel } from '../../src/cluster/node/service-routes.ts';
 import { nftKernel } from '../../src/proxy/nft-kernel.ts';
 import { runProxy } from '../../src/proxy/proxy.ts';
 import { desiredRuleset, type Ruleset, type RulesetOptions } from '../../src/proxy/ruleset.ts';
@@ -93,6 +95,23 @@ test('a cluster IP answers from a Pod and from the node, by every endpoint', asy
   await serve(service(), [slice([1, 2])]);
   assert.deepEqual(answers(client, '10.96.0.5'), ['backend 1', 'backend 2']);
   assert.deepEqual(answers(node, '10.96.0.5'), ['backend 1', 'backend 2']);
+});
+
+test('a node without a way to anywhere still reaches Services, over a route of its own', async () => {
+  await serve(service(), [slice([1, 2])]);
+  const kernel = serviceRouteKernel(node.wrapper('ip'));
+  assert.equal(await kernel.isRouted('10.96.0.0/16'), true);
+  node.run('ip', 'route', 'del', 'default');
+  try {
+    assert.equal(await kernel.isRouted('10.96.0.0/16'), false);
+    assert.equal(get(node, '10.96.0.5'), 'refused');
+    await kernel.keepHere('10.96.0.0/16', '192.168.77.1');
+    assert.equal(await kernel.isRouted('10.96.0.0/16'), true);
+    assert.deepEqual(answers(node, '10.96.0.5'), ['backend 1', 'backend 2']);
+  } finally {
+    node.run('ip', 'route', 'add', 'default', 'dev', 'uplink');
+    node.run('ip', 'route', 'flush', 'proto', routeProtocol);
+  }
 });
 
 test('a node port answers on the address of the node', async () => {

@@ -5,7 +5,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { resourceClaims } from '../../src/api/gen/resource-v1.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { ScriptedDraDriver } from '../../src/kubelet/dynamic-resources/dra-driver.fixture.ts';
+import { grpcMethod } from '../../src/kubelet/grpc/codec.ts';
+import { connectSocket } from '../../src/kubelet/grpc/socket-connection.ts';
 import { getNode } from '../../src/kubelet/kubelet.fixture.ts';
+import { podResourcesListerService } from '../../src/kubelet/pod-resources/gen/pod-resources-v1.ts';
 import { forever, RealKubelet } from '../../src/kubelet/real-kubelet.fixture.ts';
 import { needs } from '../../src/testing/needs.ts';
 import { busyboxImageArchive } from '../../src/testing/oci-image.ts';
@@ -128,6 +134,56 @@ describe('the kubelet on containerd 2', { ...needs('containers'), concurrency: 4
     assert.equal((await real.status('deeply'))?.volumeMounts?.[0]?.recursiveReadOnly, 'Enabled');
     await Promise.all(['deeply', 'flatly'].map((name) => real.remove(name, 1)));
     execFileSync('umount', [below]);
+  });
+
+  it('gives a container what was allocated to its claim, as the driver describes it', async () => {
+    const { client, configuration, containerd } = real;
+    const kind = 'gpu.example.com/card';
+    const edits = { env: ['CARD=card-0'], deviceNodes: [{ path: '/dev/card', hostPath: '/dev/null', type: 'c' }] };
+    const spec = { cdiVersion: '0.6.0', kind, devices: [{ name: 'card-0', containerEdits: edits }] };
+    const specs = join(containerd.directory, 'cdi');
+    mkdirSync(specs);
+    const driver = new ScriptedDraDriver({
+      name: 'gpu.example.com',
+      devices: () => {
+        writeFileSync(join(specs, 'gpu.json'), JSON.stringify(spec));
+        return [{ poolName: node, deviceName: 'card-0', cdiDeviceIds: [`${kind}=card-0`] }];
+      },
+    });
+    const socket = join(configuration.rootDirectory, 'plugins_registry', 'gpu.sock');
+    const plugin = await driver.present(socket);
+    assert.deepEqual(await plugin.verdict(), { pluginRegistered: true, error: '' });
+    const entry = { name: 'card', resourceClaimName: 'card' };
+    const { metadata } = await real.create('claiming', {
+      containers: [
+        { ...forever(), resources: { claims: [{ name: 'card' }] } },
+        { ...forever(), name: 'other' },
+      ],
+      resourceClaims: [entry],
+    });
+    const claim = await client.create(resourceClaims, { metadata: { namespace: 'default', name: 'card' }, spec: {} });
+    const results = [{ request: 'card', driver: 'gpu.example.com', pool: node, device: 'card-0' }];
+    const reservedFor = [{ resource: 'pods', name: 'claiming', uid: metadata.uid ?? '' }];
+    await client.updateStatus(resourceClaims, {
+      ...claim,
+      status: { allocation: { devices: { results } }, reservedFor },
+    });
+    await real.phase('claiming', 'Running');
+    assert.equal(await real.exec('claiming', 'echo $CARD; test -c /dev/card && echo there'), 'card-0\nthere\n');
+    const other = real.kubelet.runningContainer('default', 'claiming', 'other')!;
+    const { stdout } = await real.runtime.execSync(other, ['sh', '-c', 'echo none:$CARD; ls /dev/card']);
+    assert.equal(Buffer.from(stdout).toString(), 'none:\n');
+    const pods = join(configuration.rootDirectory, 'pod-resources', 'kubelet.sock');
+    const connection = await connectSocket({ clock: systemClock, path: pods, requestTimeoutMs: 5000 });
+    const get = grpcMethod(podResourcesListerService, 'Get');
+    const told = await connection.unary(get, { podName: 'claiming', podNamespace: 'default' });
+    connection.close();
+    const [held] = told.podResources?.containers[0]?.dynamicResources ?? [];
+    assert.equal(held?.claimName, 'card');
+    assert.deepEqual(held?.claimResources[0]?.cdiDevices, [{ name: `${kind}=card-0` }]);
+    await real.remove('claiming', 1);
+    assert.deepEqual(driver.calls, ['prepare default/card', 'unprepare default/card']);
+    plugin.close();
   });
 
   it('says why no checkpoint can be made', async () => {

@@ -1,5 +1,6 @@
 /** Where a webhook is called: at an https URL, or at a Service of the cluster. Also used for conversion webhooks. */
 import { type FieldError, type FieldPath, invalid, required } from '../../apimachinery/field-error.ts';
+import { type GoUrl, parseUrl, UrlError } from '../../apimachinery/go-url.ts';
 import { dns1123Subdomain, portNumber } from '../../apimachinery/names.ts';
 import type { ServiceReference, WebhookClientConfig } from '../gen/admissionregistration-v1.ts';
 
@@ -12,33 +13,27 @@ export function validateWebhookClient(at: FieldPath, client: WebhookClientConfig
 }
 
 function validateUrl(at: FieldPath, text: string): FieldError[] {
-  const url = URL.parse(text);
-  if (!url) {
-    if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-      return [
-        invalid(at, '', `'https' is the only allowed URL scheme${urlForm}`),
-        invalid(at, '', `host must be specified${urlForm}`),
-      ];
-    }
-    return [required(at, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid URL${urlForm}`)];
+  let url: GoUrl;
+  try {
+    url = parseUrl(text);
+  } catch (error) {
+    if (error instanceof UrlError) return [required(at, `url must be a valid URL: ${error.message}${urlForm}`)];
+    throw error;
   }
-  const scheme = url.protocol.slice(0, -1);
+  const { scheme, host, userInfo = '', fragment, rawQuery } = url;
   const errors: FieldError[] = [];
   if (scheme !== 'https') errors.push(invalid(at, scheme, `'https' is the only allowed URL scheme${urlForm}`));
-  if (url.host === '') errors.push(invalid(at, '', `host must be specified${urlForm}`));
-  const user = url.password === '' ? url.username : `${url.username}:${url.password}`;
-  if (user !== '') errors.push(invalid(at, user, 'user information is not permitted in the URL'));
-  const fragment = url.hash.slice(1);
+  if (host === '') errors.push(invalid(at, '', `host must be specified${urlForm}`));
+  if (userInfo !== '') errors.push(invalid(at, userInfo, 'user information is not permitted in the URL'));
   if (fragment !== '') errors.push(invalid(at, fragment, 'fragments are not permitted in the URL'));
-  const query = url.search.slice(1);
-  if (query !== '') errors.push(invalid(at, query, 'query parameters are not permitted in the URL'));
+  if (rawQuery !== '') errors.push(invalid(at, rawQuery, 'query parameters are not permitted in the URL'));
   return errors;
 }
 
 function validateService(at: FieldPath, { name, namespace, path, port = 0 }: ServiceReference): FieldError[] {
   const errors: FieldError[] = [];
-  if (!name) errors.push(required(at.child('name'), 'service name is required'));
-  if (!namespace) errors.push(required(at.child('namespace'), 'service namespace is required'));
+  if (!name) errors.push(required(at.child('name')));
+  if (!namespace) errors.push(required(at.child('namespace')));
   const wrongPort = portNumber(port);
   if (wrongPort.length > 0) errors.push(invalid(at.child('port'), port, `port is not valid: ${wrongPort.join(',')}`));
   return path ? [...errors, ...validateServicePath(at.child('path'), path)] : errors;

@@ -72,8 +72,9 @@ class ComparingWalk {
     let set: Children | undefined;
     let removed: Children | undefined;
     for (const { name, element, shape, zero, omitsEmpty } of fields) {
-      const a = before[name] ?? zero;
-      const b = after[name] ?? zero;
+      // A null that somebody wrote is a value.
+      const a = before[name] === undefined ? zero : before[name];
+      const b = after[name] === undefined ? zero : after[name];
       if (a === b || (omitsEmpty && (a === undefined ? isEmptyValue(b) : b === undefined && isEmptyValue(a)))) continue;
       if (passes(a, b)) continue;
       const node = this.compare(shape, a, b);
@@ -164,7 +165,7 @@ function wholeOf(shape: Shape, value: unknown): FieldSet {
       if (shape.atomic || !isObject(value)) return leaf;
       let children: Children | undefined;
       for (const { name, element, shape: part, zero, omitsEmpty } of shape.fields) {
-        const field = value[name] ?? zero;
+        const field = value[name] === undefined ? zero : value[name];
         if (field === undefined || (omitsEmpty && isEmptyValue(field))) continue;
         children ??= { '.': leaf };
         children[element] = wholeOf(part, field);

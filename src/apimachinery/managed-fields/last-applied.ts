@@ -3,7 +3,7 @@
  * fields that still are as that annotation says, and the annotation follows what it applies from then on. Other managers neither
  * get the one nor the other.
  */
-import { goJson } from '../go-text.ts';
+import { goJson, sortedKeys } from '../go-text.ts';
 import { isObject } from '../patch/merge-patch.ts';
 import { compareObjects, type JsonObject } from './comparison.ts';
 import { configurationErrors, fieldsOf } from './configuration.ts';
@@ -50,14 +50,6 @@ function lastAppliedText(config: JsonObject): string {
 function annotationsOf(object: JsonObject): JsonObject {
   const { metadata } = object;
   return isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {};
-}
-
-/** Go writes the keys of a map sorted. */
-function sortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortedKeys);
-  if (!isObject(value)) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sortedKeys(value[key])]));
 }
 
 function parse(text: string): unknown {

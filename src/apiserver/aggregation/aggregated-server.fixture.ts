@@ -35,7 +35,7 @@ export interface Seen {
 }
 
 /** What a test wants the server to be like. */
-export type Mood = 'well' | 'silent' | 'mad' | 'redirecting' | 'failing' | 'looping';
+export type Mood = 'well' | 'silent' | 'mad' | 'redirecting' | 'friendly' | 'failing' | 'looping';
 
 export interface AggregatedServer extends AsyncDisposable {
   readonly port: number;
@@ -98,6 +98,10 @@ export async function startAggregatedServer(options: AggregatedServerOptions): P
     if (result.mood === 'failing') return void response.writeHead(500).end('broken');
     if (result.mood === 'redirecting' && request.url?.includes('fortunes')) {
       return void response.writeHead(302, { location: 'https://elsewhere.example.com/' }).end();
+    }
+    if (result.mood === 'friendly' && request.url?.includes('fortunes')) {
+      const headers = { 'content-type': 'text/html', 'access-control-allow-origin': '*' };
+      return void response.writeHead(200, headers).end('<a href="/welcome">come in</a>');
     }
     const document = documentOf(request, { ...options, description: result.description });
     if (document) return void send(request, response, document);

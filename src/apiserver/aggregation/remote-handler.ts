@@ -2,6 +2,7 @@
  * A request for a remote group version, handed on to its server as it came: path, query, headers and body, with who asks in headers, and
  * the answer handed back as it comes, watches and upgraded connections too. Whether they may has been decided before.
  */
+import { escapePath } from '../../apimachinery/go-url.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hostPort } from '../../base/host-port.ts';
@@ -9,9 +10,9 @@ import type { DialAddress } from '../../serving/dial.ts';
 import { forwardedHeaders, joinUpgraded, responseText, type UpgradeAnswer } from '../../serving/upgrade.ts';
 import { objectMediaType } from '../encoding/media-types.ts';
 import { passedResponse } from '../node-proxy/backend-response.ts';
-import { hostOf, passedBody, passedHeaders, searchOf } from '../node-proxy/passed-request.ts';
+import { passedBody, passedHeaders, searchOf } from '../node-proxy/passed-request.ts';
 import { forwardedFor, takenResponse } from '../node-proxy/pod-streams.ts';
-import { encodedPath } from '../node-proxy/proxy-handler.ts';
+import { rewrittenAnswer } from '../node-proxy/rewritten-answer.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo, UpgradeConnection } from '../request.ts';
 import { objectAnswer } from './object-answer.ts';
 import type { RemoteServer } from './remote-server.ts';
@@ -50,7 +51,7 @@ export function remoteHandler(api: () => RemoteApi, options: RemoteHandlerOption
       return plainText(503, 'service unavailable');
     }
     const search = searchOf(request);
-    const path = `${encodedPath(request.path)}${search === '' ? '' : `?${search}`}`;
+    const path = `${escapePath(request.path)}${search === '' ? '' : `?${search}`}`;
     const told = {
       ...userHeaders(user),
       ...forwardedFor(request),
@@ -62,7 +63,7 @@ export function remoteHandler(api: () => RemoteApi, options: RemoteHandlerOption
       const send = () => server.send(address, { method: request.method, path, headers, signal: request.signal });
       return passUpgrade(request, request.upgrade, send);
     }
-    return pass({ request, info, options }, (headers, signal) =>
+    return pass({ host: hostPort(address), request, info, options }, (headers, signal) =>
       server.send(address, {
         method: request.method,
         path,
@@ -75,6 +76,8 @@ export function remoteHandler(api: () => RemoteApi, options: RemoteHandlerOption
 }
 
 interface Passing {
+  /** Of the server, with its port. */
+  readonly host: string;
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly options: RemoteHandlerOptions;
@@ -82,15 +85,15 @@ interface Passing {
 
 type Send = (headers: Record<string, string | string[]>, signal: AbortSignal) => Promise<UpgradeAnswer>;
 
-async function pass({ request, info, options }: Passing, send: Send): Promise<ApiResponse> {
+async function pass({ host, request, info, options }: Passing, send: Send): Promise<ApiResponse> {
   const inProcess = request.headers.accept === objectMediaType;
   const isDiscovery = !info.isResource && info.path.split('/').filter(Boolean).length === 3;
   const limit = isDiscovery ? timeLimit(request.signal, options.clock) : undefined;
   try {
     const headers = {
       ...passedHeaders(request),
-      'x-forwarded-uri': encodedPath(request.path),
-      'x-forwarded-host': hostOf(request),
+      'x-forwarded-uri': escapePath(request.path),
+      'x-forwarded-host': host,
       'x-forwarded-proto': 'https',
       ...(inProcess ? { accept: 'application/json' } : {}),
       ...(inProcess && request.body.kind === 'value'
@@ -111,7 +114,10 @@ async function pass({ request, info, options }: Passing, send: Send): Promise<Ap
       return { status: 502, headers: {}, body: { kind: 'bytes', chunks: [Buffer.from(message)] } };
     }
     if (inProcess) return await objectAnswer(response, { request, info });
-    return withoutOrigins(passedResponse(response, request));
+    const origin = { scheme: 'https', host };
+    const place = { method: request.method, backendHost: host, requestHost: host, prefix: '', origin };
+    const rewritten = rewrittenAnswer(passedResponse(response, request), place);
+    return await rewritten.catch((error: unknown) => plainText(503, messageOf(error)));
   } catch (error) {
     limit?.cancel();
     return plainText(503, `error trying to reach service: ${messageOf(error)}`);
@@ -131,12 +137,6 @@ function timeLimit(outer: AbortSignal, clock: Clock): { readonly signal: AbortSi
       outer.removeEventListener('abort', onAbort);
     },
   };
-}
-
-/** Which web pages may call this server is for this server to say. */
-function withoutOrigins(response: ApiResponse): ApiResponse {
-  const own = Object.entries(response.headers).filter(([name]) => !name.startsWith('access-control-'));
-  return { ...response, headers: Object.fromEntries(own) };
 }
 
 async function passUpgrade(

@@ -1,6 +1,7 @@
 /** Whom a request asks to be taken for: the headers that `kubectl --as` sends, as a user, before anything is allowed. */
 import { quote } from '../../apimachinery/go-text.ts';
 import { badRequest } from '../../apimachinery/status.ts';
+import { EarlyRefusal } from '../authorization/forbidden.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { headerValues } from './header-values.ts';
 import { unescapeKey } from './request-header.ts';
@@ -27,7 +28,8 @@ export function wantedUser({ headers }: ApiRequest): WantedUser | undefined {
   const wanted: WantedUser = { name, ...(uid === '' ? {} : { uid }), groups, extra };
   if (name !== '') return wanted;
   const asksMore = uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
-  if (asksMore) throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);
+  if (asksMore)
+    throw new EarlyRefusal(badRequest(`requested ${goText(wanted)} without impersonating a user name`).status);
   return undefined;
 }
 

@@ -10,7 +10,7 @@ import { dns1123Subdomain } from '../../apimachinery/names.ts';
 import { isForbidden, type StatusError } from '../../apimachinery/status.ts';
 import { type ResourceAccess, resourceAccess } from '../authorization/access.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
-import { forbiddenError } from '../authorization/forbidden.ts';
+import { AccessRefusal } from '../authorization/forbidden.ts';
 import type { RequestInfo, UserInfo } from '../request.ts';
 import type { WantedUser } from './impersonation-headers.ts';
 import { serviceAccountGroups, splitServiceAccountUsername } from './service-account-users.ts';
@@ -169,13 +169,13 @@ function refusal(
   access: Omit<ResourceAccess, 'verb' | 'version'>,
   reason: string,
 ): StatusError {
-  return forbiddenError(resourceAccess(requestor, { ...access, verb, version: 'v1' }), reason);
+  return new AccessRefusal(resourceAccess(requestor, { ...access, verb, version: 'v1' }), reason);
 }
 
 async function mustBeAllowed(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<void> {
   const { decision, reason, error } = await authorizer.authorize(attributes);
   if (decision === 'allow') return;
-  throw forbiddenError(attributes, [error, reason].filter((text) => text).join(': '));
+  throw new AccessRefusal(attributes, [error, reason].filter((text) => text).join(': '));
 }
 
 async function succeeds(check: Promise<void>): Promise<boolean> {

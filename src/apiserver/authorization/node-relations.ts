@@ -6,7 +6,7 @@
  *     pod a/web on node-1 with a volume from secret s    is indexed under  `secret a/s|node-1`
  */
 import { isMirrorPod } from '../../api/core/v1/mirror-pod.ts';
-import { type PersistentVolume, type Pod, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
+import { type PersistentVolume, type Pod, type PodSpec, persistentVolumes, pods } from '../../api/gen/core-v1.ts';
 import { resourceSlices } from '../../api/gen/resource-v1.ts';
 import { volumeAttachments } from '../../api/gen/storage-v1.ts';
 import type { InformerSet } from '../../reconcile/informer.ts';
@@ -36,7 +36,7 @@ export function nodeRelations(informers: InformerSet): NodeRelations {
   const volumes = informers.of(persistentVolumes);
   const attachments = informers.of(volumeAttachments);
   const slices = informers.of(resourceSlices);
-  podInformer.addIndex(onNode, podReferences);
+  podInformer.addIndex(onNode, rememberedReferences());
   volumes.addIndex(bySecret, (volume) => [...volumeSecretKeys(volume)]);
 
   const namedByPod = (nodeName: string, kind: RelatedKind, key: string) =>
@@ -64,6 +64,21 @@ export function nodeRelations(informers: InformerSet): NodeRelations {
           return namedByPod(nodeName, kind, key);
       }
     },
+  };
+}
+
+/** The references of a Pod, found once for as long as its spec stays: nearly all its versions differ in the status alone. */
+function rememberedReferences(): (pod: Pod) => readonly string[] {
+  const known = new WeakMap<PodSpec, readonly string[]>();
+  return (pod) => {
+    // These are named by the status too.
+    if (pod.status?.resourceClaimStatuses || pod.status?.extendedResourceClaimStatus) return podReferences(pod);
+    let references = known.get(pod.spec);
+    if (!references) {
+      references = podReferences(pod);
+      known.set(pod.spec, references);
+    }
+    return references;
   };
 }
 

@@ -142,7 +142,7 @@ describe('Nobody hands on what he does not hold:', () => {
     const binding = { metadata: { name: 'rb', namespace: 'a' }, roleRef: { apiGroup: group, kind: 'Role', name: 'x' } };
     assert.equal(
       await refusalOf(setUp().plugin, attributesOf({ type: roleBindings, object: binding })),
-      `role.${group} "x" not found`,
+      `rolebindings.${group} "x" not found`,
     );
   });
 });

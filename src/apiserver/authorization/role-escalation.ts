@@ -8,7 +8,7 @@ import { semanticallyEqual } from '../../api/equality.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
-import { forbidden } from '../../apimachinery/status.ts';
+import { forbidden, isNotFound, notFound } from '../../apimachinery/status.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission/admission.ts';
 import { resourceAccess } from './access.ts';
 import type { Authorizer } from './authorizer.ts';
@@ -67,7 +67,15 @@ export function roleEscalation(options: {
     const resource = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     const access = { verb: 'bind', group: roleRef.apiGroup || rbacGroup, resource, namespace, name: roleRef.name };
     if ((await authorizer.authorize(resourceAccess(user, access))).decision === 'allow') return;
-    refuseUncovered(attributes, resolver.rulesOf(roleRef, namespace));
+    const { group } = attributes.resource;
+    let rules: readonly PolicyRule[];
+    try {
+      rules = resolver.rulesOf(roleRef, namespace);
+    } catch (error) {
+      // Upstream says that it is the binding which is not there.
+      throw isNotFound(error) ? notFound({ group, resource: attributes.resource.resource }, roleRef.name) : error;
+    }
+    refuseUncovered(attributes, rules);
   }
 
   function refuseUncovered(attributes: AdmissionAttributes, rules: readonly PolicyRule[]): void {

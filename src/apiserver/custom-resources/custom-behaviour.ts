@@ -3,11 +3,11 @@
  * says it is, the schema, scale, embedded objects, lists that are sets or maps, and last the rules in CEL, which are not run on what is
  * broken already.
  */
-import type { KindBehaviour, StrategyContext, ValidationContext } from '../../api/kind.ts';
+import type { KindBehaviour, ValidationContext } from '../../api/kind.ts';
 import { validateEmbeddedMetadata } from '../../api/metadata-validation.ts';
 import { suppressedRules } from '../../apimachinery/cel/kubernetes/rules.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
-import { invalid, path } from '../../apimachinery/field-error.ts';
+import { invalid, path, required } from '../../apimachinery/field-error.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { qualifiedName } from '../../apimachinery/names.ts';
@@ -31,8 +31,7 @@ export function customBehaviour(row: ResourceRow, version: CustomVersion): KindB
       return version.columns;
     },
     defaults: (object) => applyDefaults(object, version.schema),
-    prepareForCreate: (object, context) => warnOfFinalizers(object, undefined, context),
-    prepareForUpdate: (object, previous, context) => warnOfFinalizers(object, previous, context),
+    warnings: finalizerWarnings,
     validate(object) {
       const wrong = validateTypeMeta(row, object);
       if (wrong.length > 0) return wrong;
@@ -89,6 +88,9 @@ function validateEmbedded({ schema }: CustomVersion, object: KubeObject): FieldE
   return customObjects().validateEmbedded(object, schema, { validateMetadata: validateEmbeddedMetadata });
 }
 
+/** Told by who judges metadata; no rule is run on what has no name. */
+const namelessness = required(path('metadata', 'name'));
+
 interface RuledUpdate {
   readonly previous: KubeObject;
   readonly context: ValidationContext | undefined;
@@ -104,7 +106,7 @@ function withRules(
   object: KubeObject,
   update?: RuledUpdate,
 ): FieldError[] {
-  const suppressed = suppressedRules(errors);
+  const suppressed = suppressedRules(object.metadata.name ? errors : [...errors, namelessness]);
   if (suppressed) return [...errors, suppressed];
   const verdict = rules.validate(object, update ? { previous: update.previous } : {});
   for (const warning of verdict.warnings) update?.context?.warn(warning);
@@ -126,16 +128,18 @@ function keepAllButStatus(object: Draft<KubeObject>, previous: KubeObject): void
 }
 
 /** Upstream takes any finalizer that is a qualified name, and warns of those that two might think of. */
-function warnOfFinalizers(object: KubeObject, previous: KubeObject | undefined, { warn }: StrategyContext): void {
+function finalizerWarnings(object: KubeObject, previous?: KubeObject): string[] {
+  const warnings: string[] = [];
   const known = new Set([...(previous?.metadata.finalizers ?? []), ...plainFinalizers]);
   const added = new Set((object.metadata.finalizers ?? []).filter((finalizer) => !known.has(finalizer)));
   for (const finalizer of [...added].sort()) {
     const prefix = `metadata.finalizers: ${quote(finalizer)}: `;
-    for (const message of qualifiedName(finalizer)) warn(prefix + message);
+    warnings.push(...qualifiedName(finalizer).map((message) => prefix + message));
     if (finalizer.includes('/')) continue;
     const including = finalizer.includes('.') ? ' including a path (/)' : '';
-    warn(
+    warnings.push(
       `${prefix}prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`,
     );
   }
+  return warnings;
 }

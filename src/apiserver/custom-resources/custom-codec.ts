@@ -7,7 +7,7 @@
  */
 
 import { builtinCodec } from '../../api/schema.ts';
-import { type Decoded, decodeUntyped, type FieldValidation, failWith } from '../../apimachinery/codec.ts';
+import { type Decoded, decodeUntyped, type FieldValidation, failWith, warningsOf } from '../../apimachinery/codec.ts';
 import { DecodeError } from '../../apimachinery/decode-exact.ts';
 import { jsonText, parseJson } from '../../apimachinery/exact-json.ts';
 import type { Shape } from '../../apimachinery/managed-fields/shape.ts';
@@ -134,7 +134,7 @@ class CustomCodec implements ResourceCodec {
     return {
       object: arranged(object, apiVersion),
       gvk: stated,
-      warnings: fieldValidation === 'Warn' ? errors : [],
+      warnings: fieldValidation === 'Warn' ? errors.flatMap(warningsOf) : [],
     };
   }
 

@@ -216,7 +216,7 @@ function servedResource(
   const { scale } = version.definition.subresources ?? {};
   const custom: CustomPart = {
     get discovered() {
-      return discoveredResource(row, state);
+      return discoveredResource(row, state, version.selectableFields);
     },
     get publishedSchema() {
       return version.openApiSchema as Readonly<Record<string, unknown>>;
@@ -239,9 +239,14 @@ function servedResource(
   };
 }
 
-function discoveredResource(row: ResourceRow, { definition }: DefinitionState): DiscoveredResource | undefined {
+function discoveredResource(
+  row: ResourceRow,
+  { definition }: DefinitionState,
+  selectable: readonly string[],
+): DiscoveredResource | undefined {
   if (!hasCondition(definition, 'Established')) return undefined;
-  return hasCondition(definition, 'Terminating') ? { ...row, verbs: lastVerbs } : row;
+  const verbs = hasCondition(definition, 'Terminating') ? { verbs: lastVerbs } : {};
+  return { ...row, ...verbs, tellsWholeKinds: true, selectable };
 }
 
 /** Names the best version that is served and not itself deprecated, if it is better than this one. */

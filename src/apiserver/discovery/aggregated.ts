@@ -23,12 +23,13 @@ function versionEntry(version: DiscoveredVersion): object {
   };
 }
 
-/** Group and version of a kind are empty where they are those of the list it stands in. */
+/** Group and version of a built-in kind are empty where they are those of the list it stands in. */
 function resourceEntry(resource: DiscoveredResource): object {
   const { shortNames, categories, subresources } = resource;
+  const { group = '', version = '' } = resource.tellsWholeKinds ? resource : {};
   return {
     resource: resource.resource,
-    responseKind: { group: '', version: '', kind: resource.kind },
+    responseKind: { group, version, kind: resource.kind },
     scope: resource.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: resource.singular,
     verbs: resource.verbs,
@@ -39,8 +40,8 @@ function resourceEntry(resource: DiscoveredResource): object {
           subresources: subresources.map((subresource) => ({
             subresource: subresource.name,
             responseKind: {
-              group: subresource.group ?? '',
-              version: subresource.version ?? '',
+              group: subresource.group ?? group,
+              version: subresource.version ?? version,
               kind: subresource.kind,
             },
             verbs: subresource.verbs,

@@ -28,18 +28,20 @@ export function discoveryReply(request: ApiRequest, discovery: Discovery): ApiRe
 export function openApiReply(request: ApiRequest, openApi: OpenApi, nowMs: number): ApiResponse | undefined {
   const path = withoutSlash(request.path);
   const { accept } = request.headers;
+  const vary = path === '/openapi/v2' ? 'Accept-Encoding, Accept' : 'Accept';
   if (path === '/openapi/v2' && formOfV2(accept) === undefined) {
-    return { status: 406, headers: { vary: 'Accept' }, body: { kind: 'none' } };
+    return { status: 406, headers: { vary }, body: { kind: 'none' } };
   }
   const document = openApi.document(path, accept);
   if (!document) return undefined;
   const asked = request.query.get('hash');
-  if (asked === null || !path.startsWith('/openapi/v3/')) return documentReply(request, document);
+  const common = { vary, 'accept-ranges': 'bytes' };
+  if (asked === null || !path.startsWith('/openapi/v3/')) return documentReply(request, document, common);
   const hash = document.etag.slice(1, -1);
   if (asked !== hash) return { status: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
   const yearMs = 365 * 24 * 3600 * 1000;
   const expires = new Date(nowMs + yearMs).toUTCString();
-  return documentReply(request, document, { 'cache-control': 'public, immutable', expires });
+  return documentReply(request, document, { ...common, 'cache-control': 'public, immutable', expires });
 }
 
 /** 200 with the document, or 304 when the client names its ETag. */
@@ -49,7 +51,7 @@ function documentReply(
   headers: Readonly<Record<string, string>> = {},
 ): ApiResponse {
   const known = request.headers['if-none-match']?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-  const common = { ...headers, etag, vary: 'Accept' };
+  const common = { vary: 'Accept', ...headers, etag };
   if (known) return { status: 304, headers: common, body: { kind: 'none' } };
   return { status: 200, headers: { ...common, 'content-type': contentType }, body: { kind: 'bytes', chunks: [body] } };
 }

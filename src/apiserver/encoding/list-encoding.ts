@@ -1,6 +1,6 @@
 /**
- * Lists from cached bytes: the items follow each other, not encoded and not even copied. As upstream's typed lists, items go without `kind`
- * and `apiVersion`. A long list is written in pieces, with a turn of the loop between them, so that nobody else has to wait for it.
+ * Lists from cached bytes: the items follow each other, not encoded and not even copied. As in upstream's typed lists, items go without
+ * `kind` and `apiVersion`, but for those of custom resources, which have no type. A long list is written in pieces, with a turn of the loop between them, so that nobody else has to wait for it.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Chunk } from '../request.ts';
@@ -17,8 +17,10 @@ export interface ListPage {
 
 const pieceSize = 64 * 1024;
 
-export function listMetadata(page: ListPage): Record<string, unknown> {
+/** Metadata of an untyped list say also that there is no more. */
+export function listMetadata(page: ListPage, { untyped = false } = {}): Record<string, unknown> {
   return {
+    ...(untyped ? { continue: page.continue ?? '' } : {}),
     resourceVersion: String(page.revision),
     ...(page.continue ? { continue: page.continue } : {}),
     ...(page.remainingItemCount ? { remainingItemCount: page.remainingItemCount } : {}),
@@ -27,14 +29,16 @@ export function listMetadata(page: ListPage): Record<string, unknown> {
 
 /** The pieces of a list, in parts; each but the last has about `pieceSize` bytes. */
 export function* encodeList(resource: ServedResource, envelope: Envelope, page: ListPage): Generator<Buffer[], void> {
-  const metadata = JSON.stringify(listMetadata(page));
+  const untyped = resource.custom !== undefined;
+  const skipped = untyped ? 1 : 1 + envelope.typeMetaLength;
+  const metadata = JSON.stringify(listMetadata(page, { untyped }));
   const head = `{"kind":"${resource.listKind}","apiVersion":"${resource.apiVersion}","metadata":${metadata},"items":[`;
   let parts: Buffer[] = [Buffer.from(head)];
   let size = head.length;
   let separator = openItem;
   for (const entry of page.entries) {
     const bytes = entry.bytesIn(resource, envelope);
-    parts.push(separator, bytes.subarray(1 + envelope.typeMetaLength));
+    parts.push(separator, bytes.subarray(skipped));
     size += bytes.length;
     separator = nextItem;
     if (size < pieceSize) continue;

@@ -3,6 +3,7 @@
  * object; everything else (Tables, metadata only, YAML, pretty JSON) is made for this one answer.
  */
 
+import type { Column } from '../../api/kind.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { statusError } from '../../apimachinery/status.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -23,6 +24,8 @@ export interface ReplyContext {
   readonly envelope: Envelope;
   readonly includeObject: IncludeObject;
   readonly clock: Clock;
+  /** Of a Table, where the answer is not an object of the resource. */
+  readonly columns?: readonly Column<KubeObject>[];
 }
 
 export interface ReplyOptions {
@@ -84,7 +87,11 @@ export function replyWithList(context: ReplyContext, page: ListPage): ApiRespons
 }
 
 function listHead(resource: ServedResource, page: ListPage) {
-  return { kind: resource.listKind, apiVersion: resource.apiVersion, metadata: listMetadata(page) };
+  return {
+    kind: resource.listKind,
+    apiVersion: resource.apiVersion,
+    metadata: listMetadata(page, { untyped: resource.custom !== undefined }),
+  };
 }
 
 /** A long list needs turns of the loop already to learn its length, which stands before everything else. */
@@ -101,10 +108,18 @@ function replyWithMessages({ output, resource, clock }: ReplyContext, page: List
   return { status: 200, headers: headersOf(output, {}), body: { kind: 'stream', chunks, object } };
 }
 
-/** `299 - "text"` for each: what clients print as `Warning: text`. */
+/**
+ * `299 - "text"` for each: what clients print as `Warning: text`. Told once, without those that no header can hold, and cut short
+ * where together they are too long.
+ */
 export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
-  if (warnings.length === 0) return {};
-  return { warning: warnings.map((text) => `299 - "${escapeWarning(text)}"`).join(', ') };
+  const told = [...new Set(warnings)].filter((text) => text !== '' && !/\p{Cc}/u.test(text));
+  if (told.length === 0) return {};
+  return {
+    warning: shortened(told)
+      .map((text) => `299 - "${escapeWarning(text)}"`)
+      .join(', '),
+  };
 }
 
 function transformOne(context: ReplyContext, transform: Transform, row: TableRow): object {
@@ -146,12 +161,12 @@ function goTypeOf({ row, custom }: ServedResource, suffix: '' | 'List'): string 
 
 /** The Table of these objects as this client wants it. */
 export function table(
-  { resource, includeObject, clock }: ReplyContext,
+  { resource, columns, includeObject, clock }: ReplyContext,
   transform: Transform,
   rows: readonly TableRow[],
   told: { readonly metadata: object; readonly headers?: boolean },
 ): object {
-  return tableOf(resource.stored?.behaviour, rows, {
+  return tableOf(columns ? { columns } : resource.stored?.behaviour, rows, {
     ...told,
     version: transform.version,
     includeObject,
@@ -180,6 +195,23 @@ function headersOf(output: Output, { warnings = [] }: ReplyOptions): Readonly<Re
   return { 'content-type': output.format.mediaType, ...warningHeader(warnings) };
 }
 
+const mostCharacters = 4096;
+const mostOfOne = 256;
+
+function shortened(warnings: readonly string[]): readonly string[] {
+  const whole = warnings.reduce((sum, text) => sum + [...text].length, 0);
+  if (whole <= mostCharacters) return warnings;
+  const kept: string[] = [];
+  let length = 0;
+  for (const text of warnings) {
+    if (length >= mostCharacters) break;
+    const start = [...text].slice(0, mostOfOne);
+    length += start.length;
+    kept.push(start.join(''));
+  }
+  return kept;
+}
+
 function escapeWarning(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&');
+  return text.replace(/["\\]/g, '\\$&');
 }

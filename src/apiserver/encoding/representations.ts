@@ -9,7 +9,7 @@ import type { WatchFrame } from '../request.ts';
 import type { ServedResource } from '../served-resource.ts';
 import { type CacheEntry, withRevision } from '../watch-cache/cache-entry.ts';
 import type { FrameType, Representation, Wire } from '../watch-cache/cache-event.ts';
-import { type Envelope, replaceRevision } from '../watch-cache/encoded-object.ts';
+import { type Envelope, joinToStay, replaceRevision, toStay } from '../watch-cache/encoded-object.ts';
 import { encodeProtobuf, protobufFrame, replaceRevision as replaceMessageRevision, wrapped } from './protobuf.ts';
 
 const typeHead: Readonly<Record<FrameType, Buffer>> = {
@@ -68,7 +68,7 @@ class JsonFrame extends ObjectFrame {
     const bytes = entry.bytesIn(resource, envelope);
     const current =
       revision === entry.revision ? bytes : replaceRevision(envelope, bytes, { from: entry.revision, to: revision });
-    return Buffer.concat([typeHead[type], current, frameEnd]);
+    return joinToStay(typeHead[type], current, frameEnd);
   }
 }
 
@@ -76,7 +76,7 @@ class ProtobufFrame extends ObjectFrame {
   protected override encode({ resource, envelope, type, entry, revision }: FrameParts): Buffer {
     const message = entry.messageIn(resource);
     const current = revision === entry.revision ? message : replaceMessageRevision(message, revision);
-    return protobufFrame(type, wrapped(envelope, current));
+    return toStay(protobufFrame(type, wrapped(envelope, current)));
   }
 }
 

@@ -1,6 +1,6 @@
 /** `/debug/api_priority_and_fairness/...`: the levels, queues and requests of this moment as tables, in upstream's columns. */
 import { formatDuration, formatTime } from '../../apimachinery/time.ts';
-import { textResponse } from '../pages.ts';
+import { plainResponse } from '../pages.ts';
 import type { Handler } from '../request.ts';
 import type { Turn } from './fair-queue.ts';
 import type { PriorityLevels } from './priority-levels.ts';
@@ -9,7 +9,7 @@ type Row = readonly (string | number | boolean)[];
 
 export function flowControlPages(levels: PriorityLevels, wallTime: (monotonicMs: number) => number) {
   const page = (rows: (query: URLSearchParams) => readonly Row[]): Handler => {
-    return async ({ query }) => textResponse(200, aligned(rows(query)));
+    return async ({ query }) => plainResponse(aligned(rows(query)));
   };
   return new Map<string, Handler>([
     ['/debug/api_priority_and_fairness/dump_priority_levels', page(() => levelRows(levels))],

@@ -3,7 +3,7 @@
  * fails, some left out with `?exclude=NAME`. What went wrong is for the log; the page only says that it did.
  */
 import { counterFamily, gaugeFamily } from '../../base/metrics/families.ts';
-import { textResponse } from '../pages.ts';
+import { plainResponse, textResponse } from '../pages.ts';
 import type { ApiResponse, Handler } from '../request.ts';
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
@@ -103,7 +103,7 @@ export class HealthChecks {
 
   async #one(endpoint: HealthEndpoint, check: HealthCheck): Promise<ApiResponse> {
     return (await this.#succeeds(endpoint, check))
-      ? textResponse(200, 'ok')
+      ? plainResponse('ok')
       : textResponse(500, 'internal server error: reason withheld\n');
   }
 

@@ -87,9 +87,10 @@ async function servePieces(upgrade: UpgradeConnection, chunks: AsyncIterable<Chu
       }
       if (socket.writableNeedDrain) await drained(socket);
     }
-  } finally {
-    if (webSocket) close(webSocket, upgrade);
+  } catch {
+    // What came before the source broke off is all there is to tell.
   }
+  if (webSocket) close(webSocket, upgrade);
 }
 
 /** Calls back at once; does not when the client has gone. */
@@ -98,8 +99,8 @@ function accept(upgrade: UpgradeConnection, protocol: string | undefined, use: (
   const { WebSocketServer } = webSocketLibrary();
   const options = { noServer: true, maxPayload, autoPong: false, handleProtocols: () => protocol || false } as const;
   new WebSocketServer(options).handleUpgrade(request, socket, head, (webSocket) => {
-    // The library closes the connection after it.
-    webSocket.on('error', () => {});
+    // The library has told the client what is wrong, and would wait for an answer.
+    webSocket.on('error', () => socket.end(() => socket.destroy()));
     // Answers to pings must not pile up before a client who reads none of them.
     webSocket.on('ping', (data) => {
       if (!socket.writableNeedDrain) webSocket.pong(data);

@@ -84,7 +84,7 @@ test('samples say what happened', () => {
     const [, scope, verb] = configMap.exec(line) ?? [];
     return scope ? [`${verb} ${scope}`] : [];
   });
-  assert.deepEqual(seen.sort(), ['LIST namespace', 'POST namespace', 'WATCH namespace']);
+  assert.deepEqual(seen.sort(), ['LIST namespace', 'POST resource', 'WATCH namespace']);
   const watching = samplesOf('apiserver_longrunning_requests').find((line) => line.includes('"configmaps"'));
   assert.match(watching ?? '', /verb="WATCH".* 1$/);
   assert.match(text, /apiserver_watch_events_total\{group="",resource="configmaps",version="v1"\} 1\n/);

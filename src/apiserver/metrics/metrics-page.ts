@@ -8,6 +8,7 @@ import {
   metricsContentType,
   type Sample,
 } from '../../base/metrics/families.ts';
+import { ProcessMetrics } from '../../base/metrics/process-metrics.ts';
 import type { AdmissionStatistics } from '../admission/admission-statistics.ts';
 import { removedRelease } from '../deprecation.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
@@ -30,21 +31,21 @@ export interface MetricsSource {
   storeBytes(): Promise<number>;
   /** Families of parts that come and go. */
   further(): readonly string[];
+  /** Aborted when the server ends. */
+  readonly signal: AbortSignal;
 }
 
 export function metricsHandler(source: MetricsSource): Handler {
+  const ofProcess = new ProcessMetrics();
+  source.signal.addEventListener('abort', () => ofProcess.close(), { once: true });
   return async () => ({
     status: 200,
     headers: { 'content-type': metricsContentType },
-    body: { kind: 'bytes', chunks: [Buffer.from(await metricsPage(source))] },
+    body: { kind: 'bytes', chunks: [Buffer.from(await metricsPage(source, ofProcess))] },
   });
 }
 
-async function metricsPage(source: MetricsSource): Promise<string> {
-  const { collectDefaultMetrics, Registry } = (await import('prom-client')).default;
-  const registry = new Registry();
-  // Of the process itself; registered anew each time, so that nothing runs between two scrapes.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 10 });
+async function metricsPage(source: MetricsSource, ofProcess: ProcessMetrics): Promise<string> {
   const parts = [
     ...requestFamilies(source),
     ...source.admission.families(),
@@ -52,9 +53,8 @@ async function metricsPage(source: MetricsSource): Promise<string> {
     ...storageFamilies(source, await source.storeBytes()),
     ...serverFamilies(source),
     ...source.further(),
-    await registry.metrics(),
+    ...(await ofProcess.families()),
   ];
-  registry.clear();
   return parts.join('');
 }
 

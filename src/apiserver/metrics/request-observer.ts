@@ -162,7 +162,7 @@ function dryRunLabel(value: string | null): string {
 
 function scopeOf(info: RequestInfo | undefined): string {
   if (!info?.isResource) return '';
-  if (info.name !== '') return 'resource';
+  if (info.name !== '' || info.verb === 'create') return 'resource';
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 

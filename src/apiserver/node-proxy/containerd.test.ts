@@ -13,7 +13,8 @@ import { testedReleases } from '../../testing/kubectl.ts';
 import { needs } from '../../testing/needs.ts';
 import { call, portForward, run, startTestCluster, type TestCluster } from './cluster.fixture.ts';
 
-const serve = 'mkdir /www; echo a page > /www/index.html; httpd -p 8080 -h /www; echo started; sleep 1000';
+const page = '<a href="/rewriteme">test</a>';
+const serve = `mkdir /www; echo '${page}' > /www/index.html; httpd -p 8080 -h /www; echo started; sleep 1000`;
 
 for (const atKubelet of [false, true]) {
   const where = atKubelet ? 'at the kubelet' : 'at the API server';
@@ -110,7 +111,7 @@ for (const atKubelet of [false, true]) {
         it(`${release}: port-forward, and its end when nobody listens`, async () => {
           const { port, stop } = await portForward(kubectl, ['--kubeconfig', cluster.kubeconfig, 'web', ':8080']);
           const answers = await Promise.all([1, 2, 3].map(() => fetch(`http://127.0.0.1:${port}/`)));
-          for (const answer of answers) assert.equal(await answer.text(), 'a page\n');
+          for (const answer of answers) assert.equal(await answer.text(), `${page}\n`);
           await stop();
           const nowhere = await portForward(kubectl, ['--kubeconfig', cluster.kubeconfig, 'web', ':81']);
           await assert.rejects(fetch(`http://127.0.0.1:${nowhere.port}/`));
@@ -137,6 +138,19 @@ for (const atKubelet of [false, true]) {
         assert.equal(JSON.parse(heard[3] ?? '').status, 'Success');
       });
 
+      it('gives a log over a WebSocket', async () => {
+        const { pki, apiServer } = cluster.controlPlane;
+        const { certificatePem: cert, keyPem: key } = pki.client('admin', 'kubernetes-admin', ['system:masters']);
+        const url = `wss://127.0.0.1:${apiServer.port}/api/v1/namespaces/default/pods/web/log?container=main`;
+        const socket = new WebSocket(url, ['binary.k8s.io'], { ca: pki.authority.certificatePem, cert, key });
+        let heard = '';
+        socket.on('message', (data: Buffer) => {
+          heard += data.toString();
+        });
+        await new Promise((resolve, reject) => socket.on('close', resolve).on('error', reject));
+        assert.equal(heard, 'started\n');
+      });
+
       it('tells why the runtime could not start a command', async () => {
         const kubectl = testedReleases()[0]!.path;
         const words = ['--kubeconfig', cluster.kubeconfig, 'exec', 'web', '-c', 'main', '--', 'no-such-program'];
@@ -148,9 +162,10 @@ for (const atKubelet of [false, true]) {
         );
       });
 
-      it('proxies to the Pod´s own address', async () => {
-        const answer = await call(cluster, '/api/v1/namespaces/default/pods/web:8080/proxy/');
-        assert.deepEqual([answer.status, answer.text], [200, 'a page\n']);
+      it('proxies to the Pod´s own address, and leads the links of its pages there', async () => {
+        const proxy = '/api/v1/namespaces/default/pods/web:8080/proxy';
+        const answer = await call(cluster, `${proxy}/`);
+        assert.deepEqual([answer.status, answer.text], [200, `<a href="${proxy}/rewriteme">test</a>\n`]);
         const closed = await call(cluster, '/api/v1/namespaces/default/pods/web:81/proxy/');
         assert.match(
           JSON.parse(closed.text).message,

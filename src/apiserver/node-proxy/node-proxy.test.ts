@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { deflateRawSync, gunzipSync, gzipSync, inflateRawSync } from 'node:zlib';
 import { WebSocket, WebSocketServer } from 'ws';
 import { nodes, type Pod, services } from '../../api/gen/core-v1.ts';
 import { endpointSlices } from '../../api/gen/discovery-v1.ts';
@@ -83,11 +84,46 @@ async function addPod(pod: Pod): Promise<void> {
   pods.push(await cluster.addPod(pod));
 }
 
+/** Who waits for the end of an endless page. */
+const endlessGone: ((gone: unknown) => void)[] = [];
+
+function packed(encoding: string, page: Buffer): Buffer {
+  if (encoding === 'gzip') return gzipSync(page);
+  if (encoding === 'half gzip') return gzipSync(page).subarray(0, 20);
+  return encoding === 'deflate' ? deflateRawSync(page) : page;
+}
+
+function unpacked(encoding: string, bytes: Buffer): string {
+  if (encoding === 'gzip') return gunzipSync(bytes).toString();
+  return (encoding === 'deflate' ? inflateRawSync(bytes) : bytes).toString();
+}
+
 const serveBackend: Parameters<typeof createServer>[1] = (request, response) => {
   const { url = '', method, headers } = request;
   if (url.startsWith('/redirect')) {
     const { searchParams } = new URL(url, 'http://backend');
     response.writeHead(302, { location: searchParams.get('to') ?? '' }).end();
+    return;
+  }
+  if (url.startsWith('/page')) {
+    const page = Buffer.from(decodeURIComponent(url.slice('/page?'.length)));
+    const named = headers['x-encoding'] ?? '';
+    response.writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': packed(String(named), page).length,
+      'access-control-allow-origin': '*',
+      ...(named === '' ? {} : { 'content-encoding': String(named).replace(/.* /, '') }),
+    });
+    response.end(packed(String(named), page));
+    return;
+  }
+  if (url === '/endless') {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    const more = () => {
+      while (response.write('<a href="/x">'.repeat(1000)));
+    };
+    response.on('drain', more).on('close', () => endlessGone.splice(0).map((resolve) => resolve(undefined)));
+    more();
     return;
   }
   const chunks: Buffer[] = [];
@@ -305,6 +341,51 @@ describe('proxy', () => {
     assert.equal(await to('https://api.test/x'), `https://api.test${web()}/x`);
     assert.equal(await to('https://elsewhere.test/x'), 'https://elsewhere.test/x');
     assert.equal(await to('beside'), 'beside');
+    assert.equal(await to('/a%20b/?c#d'), `${web()}/a%20b/?c#d`);
+    const nonsense = await call(cluster, `${web()}/redirect?to=http://a%2520b/`);
+    assert.deepEqual(
+      [nonsense.status, messageIn(nonsense)],
+      [
+        500,
+        'Internal error occurred: error trying to parse Location header: parse "http://a%20b/": invalid URL escape "%20"',
+      ],
+    );
+  });
+
+  it('leads the links of a page through itself, packed as it was', async () => {
+    const page = '<A HREF="/rewriteme">test</A><img src=beside><a href="https://elsewhere.test/">';
+    const rewritten = page.replace('/rewriteme', `${web()}/rewriteme`);
+    const read = async (encoding: string) => {
+      const headers = { 'x-encoding': encoding, 'accept-encoding': 'gzip' };
+      const answer = await call(cluster, `${web()}/page?${encodeURIComponent(page)}`, { headers });
+      assert.equal(answer.headers['content-encoding'] ?? '', encoding);
+      assert.equal(answer.headers['access-control-allow-origin'], undefined);
+      return unpacked(encoding, answer.bytes);
+    };
+    assert.equal(await read(''), rewritten);
+    assert.equal(await read('gzip'), rewritten);
+    assert.equal(await read('deflate'), rewritten);
+    assert.equal(await read('br'), page);
+    const head = await call(cluster, `${web()}/page?${encodeURIComponent(page)}`, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers['content-length']], [200, undefined]);
+  });
+
+  it('tells that a page cannot be unpacked, where nothing of it has left yet', async () => {
+    for (const [encoding, message] of [
+      ['not gzip', 'errorf making gzip reader: gzip: invalid header'],
+      ['half gzip', 'unexpected EOF'],
+    ] as const) {
+      const answer = await call(cluster, `${web()}/page?${'x'.repeat(100)}`, { headers: { 'x-encoding': encoding } });
+      assert.deepEqual([answer.status, messageIn(answer)], [500, message]);
+    }
+  });
+
+  it('lets go of a page whose reader has gone', async () => {
+    const reader = new AbortController();
+    const gone = new Promise((resolve) => endlessGone.push(resolve));
+    const onData = () => reader.abort();
+    await assert.rejects(call(cluster, `${web()}/endless`, { onData, signal: reader.signal }));
+    await gone;
   });
 
   it('speaks TLS to a Pod on request, without asking for its certificate', async () => {

@@ -28,6 +28,7 @@ export function customObjectSchema(
   return {
     ...publishObject(structural, { dialect, objectFields: objectFields(schemas, dialect) }),
     'x-kubernetes-group-version-kind': [{ group, kind, version }],
+    ...selectableFields(resource),
   };
 }
 
@@ -55,7 +56,13 @@ export function customListSchema(
       items: { description: describeField('items'), type: 'array', items: item },
     },
     'x-kubernetes-group-version-kind': [{ group, kind: resource.listKind ?? `${kind}List`, version }],
+    ...selectableFields(resource),
   };
+}
+
+function selectableFields({ selectable = [] }: DiscoveredResource): Json {
+  if (selectable.length === 0) return {};
+  return { 'x-kubernetes-selectable-fields': selectable.map((fieldPath) => ({ fieldPath })) };
 }
 
 function typeFields(): Json {

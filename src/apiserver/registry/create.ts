@@ -49,9 +49,7 @@ export async function createObject(
     const reason = 'create not allowed while custom resource definition is terminating';
     throw forbidden(operation.resource.row, metadata.name ?? '', reason);
   }
-  refuseVersion(metadata);
   wipeSystemFields(metadata);
-  delete metadata.resourceVersion;
   settleNamespace(metadata, kind, info.namespace);
   if (!owned) trackCreation(operation, object, options);
   await operation.turnForOthers();
@@ -67,8 +65,6 @@ export async function createObject(
     await environment.admission().admit(attributes);
     // A webhook may have changed anything. The client was authorised for this namespace and no other.
     settleNamespace(object.metadata, kind, info.namespace);
-    // It is the store that would refuse it, and a dry run never comes there.
-    if (!options.dryRun) refuseVersion(object.metadata);
     kind.behaviour.defaults?.(object);
   }
   if (metadata.name || !metadata.generateName) return attemptCreate(operation, object, options, { owned });
@@ -84,9 +80,9 @@ export async function createObject(
   }
 }
 
-/** Throws for an object that claims to have been stored before. */
-function refuseVersion({ resourceVersion }: KubeObject['metadata']): void {
-  if (!resourceVersion) return;
+/** Throws for an object that claims to have been stored before; what is no version claims nothing. */
+function refuseVersion({ resourceVersion = '' }: KubeObject['metadata']): void {
+  if (!/^\d+$/.test(resourceVersion) || Number(resourceVersion) === 0) return;
   throw statusError({ code: 500, reason: '', message: 'resourceVersion should not be set on objects to be created' });
 }
 
@@ -161,6 +157,7 @@ async function store(
 ): Promise<Written | undefined> {
   const key = storage.key(object.metadata.namespace ?? '', object.metadata.name!);
   if (dryRun) return (await storage.read(key)) ? undefined : { object };
+  refuseVersion(object.metadata);
   const result = await storage.create(key, object, standing);
   return result.ok ? { entry: result.entry } : undefined;
 }

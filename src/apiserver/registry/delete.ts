@@ -75,7 +75,8 @@ export async function deleteObject(operation: Operation, key: string, options: D
 }
 
 async function admitDeletion(operation: Operation, object: KubeObject, options: DeleteOptions, dryRun: boolean) {
-  const { name = '' } = object.metadata;
+  // Whoever deletes a collection names no object.
+  const name = operation.info.verb === 'deletecollection' ? '' : (object.metadata.name ?? '');
   const admission = { operation: 'DELETE', object: undefined, oldObject: object, name, dryRun, options } as const;
   const attributes = admissionAttributes(operation, admission);
   if (!attributes) return;

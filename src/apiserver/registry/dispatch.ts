@@ -8,6 +8,7 @@ import { onFirstCall } from '../../base/lazy-module.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import { WarnedError } from '../failure.ts';
+import { notFoundAt } from '../pages.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../request.ts';
 import { type ServedResources, subresourceOf } from '../resources.ts';
 import type { ServedResource } from '../served-resource.ts';
@@ -53,17 +54,18 @@ export function createDispatcher(options: DispatcherOptions): Handler {
   const { resources, environment, handlers, operations, customOperations } = options;
   return async (request, info) => {
     const resource = resources.find(info.group, info.version, info.resource);
-    if (!resource) throw genericServerResponse({ code: 404, method: request.method });
+    if (!resource) return notFoundAt(resources, info.path)(request, info);
+    if (resource.custom && !isInScope(info, resource)) return notFoundAt(resources, info.path)(request, info);
     const key = handlerKey(info);
     const handler = handlers.get(key);
     // Proxies hand on whatever method they are called with.
-    if (!handler || info.subresource !== 'proxy') checkAddress(request, info, resource);
+    if (!handler || info.subresource !== 'proxy') checkWarned(request, info, resource);
     if (handler) return warned(resource, [], handler(request, info));
     const own = resource.custom ? customOperations[info.subresource] : operations.get(key);
     const run = own?.[info.verb] ?? registryVerb(info);
     if (!run || !resource.stored) throw refusedMethod(request);
     const output = negotiate(request, {
-      transforms: info.subresource === '' || updatedParts.has(info.subresource),
+      transforms: info.subresource === '' || info.subresource === 'scale' || updatedParts.has(info.subresource),
       stream: info.verb === 'watch',
       protobuf: resource.custom === undefined,
     });
@@ -100,6 +102,23 @@ function registryVerb({ subresource, verb }: RequestInfo): OperationHandler | un
   if (subresource === historyPart) return verb === 'get' ? history : undefined;
   if (!updatedParts.has(subresource)) return undefined;
   return verb === 'get' || verb === 'update' || verb === 'patch' ? verbs[verb] : undefined;
+}
+
+/** Who uses a deprecated custom resource is told so, even where there is nothing. */
+function checkWarned(request: ApiRequest, info: RequestInfo, resource: ServedResource): void {
+  try {
+    checkAddress(request, info, resource);
+  } catch (error) {
+    throw resource.custom && resource.deprecation !== undefined
+      ? new WarnedError(error, [resource.deprecation])
+      : error;
+  }
+}
+
+/** Whether a path with or without a namespace can be one of this custom resource at all. */
+function isInScope({ namespace, verb }: RequestInfo, { row }: ServedResource): boolean {
+  if (!row.namespaced) return namespace === '';
+  return namespace !== '' || verb === 'list' || verb === 'watch';
 }
 
 /** Throws 404 or 405 for what has no route: a missing namespace, a create with a name, an unknown subresource. */

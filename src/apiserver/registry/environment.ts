@@ -13,8 +13,8 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { wholeObjects } from '../encoding/representations.ts';
 import type { ServedResources } from '../resources.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
-import { DecodedPool } from '../watch-cache/cache-entry.ts';
-import type { Representation } from '../watch-cache/cache-event.ts';
+import { decodedPool } from '../watch-cache/cache-entry.ts';
+import { type Representation, retoldEvents } from '../watch-cache/cache-event.ts';
 import { Delivery } from '../watch-cache/delivery.ts';
 import { type Envelope, envelopeOf } from '../watch-cache/encoded-object.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
@@ -71,15 +71,12 @@ export interface Environment extends RegistryEnvironment {
   close(): void;
 }
 
-/** Decoded objects kept at hand over a store of bytes. */
-const decodedCapacity = 2048;
 /** Label selectors kept parsed. */
 const selectorCapacity = 1000;
 
 export function createEnvironment<V>(options: EnvironmentOptions<V>): Environment {
   const { store, clock, random, log } = options;
-  const pool = new DecodedPool(decodedCapacity);
-  const delivery = new Delivery(clock, log);
+  const shared = { pool: decodedPool(clock), retold: retoldEvents(clock), delivery: new Delivery(clock, log) };
   const storages = new Map<StoredKind, KindStorage>();
   const envelopes = new Map<ServedResource, Envelope>();
   const representations = {
@@ -96,7 +93,7 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     const { isStale, ...place } = places.of(kind);
     const stored: Source<V> = { keepsObjects: form.keepsObjects, ...place };
     const source = kind.source?.(stored) ?? stored;
-    const cache = new ResourceCache<V>({ kind, form, source, pool, delivery, clock, log, trustedAfter });
+    const cache = new ResourceCache<V>({ kind, form, source, ...shared, clock, log, trustedAfter });
     const ttlSeconds = kind.name === 'events' ? options.eventTtlSeconds : undefined;
     const kept = kind.source ? store : undefined;
     return kindStorage({ kind, store: source.store, kept, form, cache, ttlSeconds, isStale });
@@ -140,6 +137,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     onFirst: (prefix, callback) => places.home.feed.onFirst(prefix, callback),
     close() {
       for (const { cache } of storages.values()) cache.close();
+      shared.pool.close();
+      shared.retold.close();
       places.close();
     },
   };

@@ -62,6 +62,16 @@ function describeCreation(client: () => Client): void {
     });
   });
 
+  test('which version it says to have is asked when all else is well with it, and never in a dry run', async () => {
+    await assert.rejects(client().create(configMaps, configMap('Not a name', { resourceVersion: '1' })), { code: 422 });
+    const dry = await client().create(configMaps, configMap('dry', { resourceVersion: '1' }), { dryRun: true });
+    assert.equal(dry.metadata.name, 'dry');
+    for (const resourceVersion of ['0', 'none']) {
+      const created = await client().create(configMaps, configMap(`version-${resourceVersion}`, { resourceVersion }));
+      assert.match(created.metadata.resourceVersion ?? '', /^[1-9]\d*$/);
+    }
+  });
+
   test('all errors are told at once', async () => {
     const object = configMap('Not a name', { labels: { 'a b': 'c d' }, finalizers: ['nonsense'] });
     await assert.rejects(

@@ -19,7 +19,9 @@ import {
 import { type OwnedKind, updateOwnership } from '../../apimachinery/managed-fields/ownership.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { equalBut, jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
+import { apiVersionOf, type GroupVersionKind } from '../../apimachinery/resource.ts';
 import { BackendError } from '../../storage/store.ts';
+import { tableCodec } from '../encoding/resource-codec.ts';
 import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../served-resource.ts';
 import type { Operation } from './operation.ts';
@@ -93,6 +95,35 @@ export function trackCreation(operation: Operation, object: Draft<KubeObject>, o
       now: operation.environment.nowText(),
     }),
   );
+}
+
+/** The owner of a question that nobody stores: whoever asks has written all of it. */
+export function trackQuestion(object: Draft<KubeObject>, asked: Question): void {
+  const { request, kind, subresource, fieldManager, now } = asked;
+  delete object.metadata.managedFields;
+  const apiVersion = apiVersionOf(kind);
+  const { shape } = tableCodec(kind);
+  const owned: OwnedKind = {
+    apiVersion,
+    shape,
+    reset: undefined,
+    inVersion: (given) => ({ object: given, shape }),
+    shapeIn: () => shape,
+    fromVersion: (given) => given,
+  };
+  const writer = { manager: managerName(fieldManager, request), operation: 'Update', apiVersion, subresource } as const;
+  const next = object as unknown as JsonObject;
+  const managers = updateOwnership({ kind: owned, live: {}, next, managers: nobody, writer, now });
+  const entries = managerEntries(managers, (_, fields) => fields);
+  if (entries !== undefined) object.metadata.managedFields = entries as Draft<ManagedFieldsEntry>[];
+}
+
+interface Question {
+  readonly request: ApiRequest;
+  readonly kind: GroupVersionKind;
+  readonly subresource: string;
+  readonly fieldManager: string;
+  readonly now: string;
 }
 
 /** The owners after an update of `previous`, both in the hub version. */

@@ -70,7 +70,7 @@ export function validateNew(kind: StoredKind, object: KubeObject, context: Creat
   remember(kind, object, context);
   // Of a name only those who are no label are warned, whatever the spec says.
   if (isValid && !known.warned && dns1123Label(object.metadata.name ?? '').length === 0) return false;
-  const warnings = warningsAbout(kind.name, object);
+  const warnings = [...(kind.behaviour.warnings?.(object) ?? []), ...warningsAbout(kind.name, object)];
   for (const warning of warnings) context.warn(warning);
   return warnings.length > 0;
 }
@@ -180,12 +180,14 @@ export function validateUpdate(
     context.subresource === ''
       ? contentErrors(kind, object, previous, context)
       : (kind.behaviour.subresources?.[context.subresource]?.validateUpdate?.(object, previous, context) ?? []);
-  refuse(kind, object, [
-    ...context.namespaceErrors,
-    ...validateMetadataUpdate(kind, object, previous, context.isPreviousValid),
-    ...own,
-  ]);
-  if (context.subresource === '') remember(kind, object, context);
+  const ofMetadata = validateMetadataUpdate(kind, object, previous, context.isPreviousValid);
+  // Upstream looks at the metadata of custom objects twice, and says so.
+  const again = kind.custom ? ofMetadata : [];
+  refuse(kind, object, [...context.namespaceErrors, ...ofMetadata, ...again, ...own]);
+  if (context.subresource === '') {
+    remember(kind, object, context);
+    for (const warning of kind.behaviour.warnings?.(object, previous) ?? []) context.warn(warning);
+  }
   const name = context.subresource === '' ? kind.name : `${kind.name}/${context.subresource}`;
   for (const warning of warningsAbout(name, object, previous)) context.warn(warning);
 }
@@ -218,8 +220,12 @@ type Specified = KubeObject & { readonly spec?: object };
 
 function refuse(kind: StoredKind, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
+  const { group } = kind.hub;
+  const name = object.metadata.name ?? '';
+  // Of a custom object upstream knows no other kind than the one that it says it is.
+  if (kind.custom) throw invalid({ group, kind: object.kind ?? kind.hub.kind }, name, errors);
   const distinct = errors.filter((error, index) => index === errors.findIndex((other) => sameError(other, error)));
-  throw invalid({ group: kind.hub.group, kind: kind.hub.kind }, object.metadata.name ?? '', distinct);
+  throw invalid({ group, kind: kind.hub.kind }, name, distinct);
 }
 
 /** A behaviour's `validateUpdate` may repeat what the generic part said. */

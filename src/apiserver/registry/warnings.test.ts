@@ -9,15 +9,14 @@ before(async () => {
 });
 after(() => opened.close());
 
-const pod = (name: string, seconds: number) => ({
+const pod = (name: string, secret: string) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name },
-  spec: { terminationGracePeriodSeconds: seconds, containers: [{ name: 'c', image: 'i' }] },
+  spec: { imagePullSecrets: [{ name: secret }], containers: [{ name: 'c', image: 'i' }] },
 });
 
-const message =
-  '299 - "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"';
+const message = '299 - "spec.imagePullSecrets[0].name: invalid empty name \\"\\""';
 
 async function send(method: string, path: string, sent: object, query: Record<string, string> = {}) {
   const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
@@ -36,19 +35,19 @@ async function send(method: string, path: string, sent: object, query: Record<st
 }
 
 test('a creation that is taken is warned of', async () => {
-  assert.deepEqual(await send('POST', '', pod('a', -1)), { status: 201, warning: message });
+  assert.deepEqual(await send('POST', '', pod('a', '')), { status: 201, warning: message });
 });
 
 test('so is one that is only tried, and one that is applied', async () => {
-  assert.deepEqual(await send('POST', '', pod('b', -1), { dryRun: 'All' }), { status: 201, warning: message });
-  assert.deepEqual(await send('PATCH', '/b', pod('b', -1), { fieldManager: 'm' }), { status: 201, warning: message });
+  assert.deepEqual(await send('POST', '', pod('b', ''), { dryRun: 'All' }), { status: 201, warning: message });
+  assert.deepEqual(await send('PATCH', '/b', pod('b', ''), { fieldManager: 'm' }), { status: 201, warning: message });
 });
 
 test('one that is refused is told its errors alone', async () => {
-  const { status, warning } = await send('POST', '', { ...pod('c', -1), spec: { terminationGracePeriodSeconds: -1 } });
+  const { status, warning } = await send('POST', '', { ...pod('c', ''), spec: { imagePullSecrets: [{ name: '' }] } });
   assert.deepEqual({ status, warning }, { status: 422, warning: undefined });
 });
 
 test('what is in order passes in silence', async () => {
-  assert.deepEqual(await send('POST', '', pod('d', 5)), { status: 201, warning: undefined });
+  assert.deepEqual(await send('POST', '', pod('d', 'registry')), { status: 201, warning: undefined });
 });

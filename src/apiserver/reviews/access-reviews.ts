@@ -14,6 +14,7 @@ import {
 } from '../../api/gen/authorization-v1.ts';
 import { type FieldError, invalid as invalidValue, path } from '../../apimachinery/field-error.ts';
 import { badRequest, invalid } from '../../apimachinery/status.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import { pathAccess, resourceAccess } from '../authorization/access.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
@@ -40,12 +41,14 @@ export function accessReviewHandlers(options: {
   readonly authorizer: Authorizer;
   readonly userRules: RuleSource;
   readonly admission: () => AdmissionChain;
+  readonly clock: Clock;
 }): Readonly<Record<AccessReviewResource, Handler>> {
-  const { authorizer, userRules, admission } = options;
+  const { authorizer, userRules, admission, clock } = options;
   const subject = reviewHandler<SubjectAccessReview>({
     resource: subjectAccessReviews,
     kind: subjectAccessReviews,
     admission,
+    clock,
     async review(review, context) {
       refuse([...specErrors(review.spec), ...subjectErrors(review.spec), ...metadataErrors(review.metadata, false)]);
       await context.validateAdmission();
@@ -56,6 +59,7 @@ export function accessReviewHandlers(options: {
     resource: localSubjectAccessReviews,
     kind: localSubjectAccessReviews,
     admission,
+    clock,
     async review(review, context) {
       const errors = [
         ...specErrors(review.spec),
@@ -71,6 +75,7 @@ export function accessReviewHandlers(options: {
     resource: selfSubjectAccessReviews,
     kind: selfSubjectAccessReviews,
     admission,
+    clock,
     async review(review, context) {
       refuse([...specErrors(review.spec), ...metadataErrors(review.metadata, false)]);
       await context.validateAdmission();
@@ -81,6 +86,7 @@ export function accessReviewHandlers(options: {
     resource: selfSubjectRulesReviews,
     kind: selfSubjectRulesReviews,
     admission,
+    clock,
     async review(review, context) {
       const namespace = review.spec.namespace ?? '';
       if (namespace === '') throw badRequest('no namespace on request');
@@ -141,12 +147,17 @@ function specErrors(spec: AccessSpec): FieldError[] {
   const at = path('spec');
   if (resourceAttributes && nonResourceAttributes) {
     const detail = 'cannot be specified in combination with resourceAttributes';
-    return [invalidValue(at.child('nonResourceAttributes'), nonResourceAttributes, detail)];
+    return [invalidValue(at.child('nonResourceAttributes'), shownPath(nonResourceAttributes), detail)];
   }
   if (resourceAttributes) return [...selectorErrors(resourceAttributes)];
   if (nonResourceAttributes) return [];
   const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue(at.child('resourceAttributes'), null, detail)];
+}
+
+/** As upstream shows it: in the fields of its internal type. */
+function shownPath({ path: Path = '', verb: Verb = '' }: NonResourceAttributes): object {
+  return { Path, Verb };
 }
 
 function subjectErrors(spec: SubjectAccessReview['spec']): FieldError[] {
@@ -175,7 +186,7 @@ function localErrors({ spec, metadata }: LocalSubjectAccessReview): FieldError[]
       ? [
           invalidValue(
             path('spec', 'nonResourceAttributes'),
-            nonResourceAttributes,
+            shownPath(nonResourceAttributes),
             'disallowed on this kind of request',
           ),
         ]

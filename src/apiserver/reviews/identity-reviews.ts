@@ -25,6 +25,7 @@ export function identityReviewHandlers(options: {
     resource: tokenReviews,
     kind: tokenReviews,
     admission,
+    clock,
     async review(review, context) {
       const { token: text, audiences = [] } = review.spec;
       if (!text) throw badRequest('token is required for TokenReview in authentication');
@@ -41,6 +42,7 @@ export function identityReviewHandlers(options: {
     resource: selfSubjectReviews,
     kind: selfSubjectReviews,
     admission,
+    clock,
     async review(_review, context) {
       await context.validateAdmission();
       return { metadata: { creationTimestamp: formatTime(clock.now()) }, status: { userInfo: userOf(context.user) } };

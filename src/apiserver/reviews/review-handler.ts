@@ -5,11 +5,14 @@
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
 import { apiVersionOf, type GroupVersionKind, type GroupVersionResource } from '../../apimachinery/resource.ts';
 import { badRequest, unauthorized } from '../../apimachinery/status.ts';
+import { formatTime } from '../../apimachinery/time.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { AdmissionAttributes } from '../admission/admission.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import { negotiate } from '../encoding/negotiation.ts';
 import { warningHeader } from '../encoding/replies.ts';
 import { decodeBody } from '../registry/body.ts';
+import { trackQuestion } from '../registry/managed-fields.ts';
 import { parseWriteOptions } from '../registry/write-options.ts';
 import type { ApiRequest, Handler, RequestInfo, UserInfo } from '../request.ts';
 import { partialMetadata } from '../table/table.ts';
@@ -29,6 +32,7 @@ export interface ReviewOptions<T extends KubeObject> {
   readonly subresource?: string;
   readonly kind: GroupVersionKind;
   readonly admission: () => AdmissionChain;
+  readonly clock: Clock;
   /** Fills in what is unset, before admission. */
   defaults?(object: Draft<T>): void;
   /** Answers; may change the object it is given. Throws `StatusError` for a question without sense. */
@@ -37,7 +41,7 @@ export interface ReviewOptions<T extends KubeObject> {
 
 /** A `create` handler; answers 201 with the object. As a Table it cannot be had: 406. */
 export function reviewHandler<T extends KubeObject>(options: ReviewOptions<T>): Handler {
-  const { resource, subresource = '', kind, admission } = options;
+  const { resource, subresource = '', kind, admission, clock } = options;
   return async (request, info) => {
     const { user } = request;
     if (!user) throw unauthorized('Unauthorized');
@@ -48,6 +52,8 @@ export function reviewHandler<T extends KubeObject>(options: ReviewOptions<T>): 
       Draft<KubeObject>;
     settleNamespace(object, info);
     options.defaults?.(object);
+    const { fieldManager } = writeOptions;
+    trackQuestion(object, { request, kind, subresource, fieldManager, now: formatTime(clock.now()) });
     const warn = (message: string) => void warnings.push(message);
     const attributes: AdmissionAttributes = {
       operation: 'CREATE',

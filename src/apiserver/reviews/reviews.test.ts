@@ -194,6 +194,17 @@ describe('Access reviews', () => {
     it(`refuse ${name}`, async () => assert.rejects(setUp().post(key, body, at), { message }));
   }
 
+  it('tell who has written the question', async () => {
+    const { post } = setUp();
+    const spec = { resourceAttributes: { verb: 'get' }, user: 'bob' };
+    const { object } = await post(sar, { spec });
+    const [owner] = (object.metadata as { managedFields: readonly Record<string, unknown>[] }).managedFields;
+    assert.deepEqual([owner?.manager, owner?.apiVersion], ['unknown', 'authorization.k8s.io/v1']);
+    assert.deepEqual(owner?.fieldsV1, {
+      'f:spec': { 'f:resourceAttributes': { '.': {}, 'f:verb': {} }, 'f:user': {} },
+    });
+  });
+
   it('list what one may do', async () => {
     const { post } = setUp();
     const { status } = await post('authorization.k8s.io/v1/selfsubjectrulesreviews', { spec: { namespace: 'a' } });

@@ -61,12 +61,13 @@ interface Bound {
 }
 
 export function tokenRequestHandler(options: TokenRequestOptions): Handler {
-  const { client, admission } = options;
+  const { client, admission, clock } = options;
   return reviewHandler<TokenRequest>({
     resource: { group: '', version: 'v1', resource: 'serviceaccounts' },
     subresource: 'token',
     kind,
     admission,
+    clock,
     defaults(request) {
       request.spec ??= {};
       request.spec.expirationSeconds ??= defaultExpirationSeconds;

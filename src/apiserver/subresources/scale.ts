@@ -3,7 +3,9 @@
  * the workload, writing sets one number in it. Where a kind keeps its numbers is its own matter: a `Scalable` knows.
  */
 
+import { ageColumn, integer, nameColumn } from '../../api/columns.ts';
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
+import type { Column } from '../../api/kind.ts';
 import { invalid as invalidField, path } from '../../apimachinery/field-error.ts';
 import { type LabelSelector, labelMatcherOf, labelMatcherOfSet } from '../../apimachinery/labels.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
@@ -65,7 +67,7 @@ async function getScale(operation: Operation, scalable: Scalable): Promise<ApiRe
   if (!entry) throw notFound(operation.resource.row, operation.info.name);
   const object = entry.object();
   if (scalable.unset && scalable.read(object).replicas === undefined) throw scalable.unset.read();
-  return replyWithObject(operation.reply, scaleOf(scalable, object) as KubeObject);
+  return replyWithScale(operation, scaleOf(scalable, object));
 }
 
 async function updateScale(operation: Operation, scalable: Scalable): Promise<ApiResponse> {
@@ -113,7 +115,7 @@ async function applyScale(operation: Operation, scalable: Scalable): Promise<Api
     strategies: '',
     admitted: admittedScale(operation, scalable),
   });
-  return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, { warnings });
+  return replyWithScale(operation, scaleOf(scalable, writtenObject(written)));
 }
 
 async function writeScale(
@@ -130,16 +132,51 @@ async function writeScale(
     make(current) {
       const scale = make(current);
       checkIdentity(operation, scale as Draft<KubeObject>);
-      validateScale(scale);
       const next = copyObject(current.object());
-      next.metadata.resourceVersion = scale.metadata.resourceVersion;
+      if (operation.resource.custom) {
+        // It demands a version of every update, and is itself asked whether its replicas are right.
+        next.metadata.resourceVersion = scale.metadata.resourceVersion || String(current.revision);
+      } else {
+        validateScale(scale);
+        next.metadata.resourceVersion = scale.metadata.resourceVersion;
+      }
       if (scale.metadata.uid) next.metadata.uid = scale.metadata.uid;
       scalable.write(next, scale.spec.replicas ?? 0);
       return next;
     },
   });
-  return replyWithObject(operation.reply, scaleOf(scalable, writtenObject(written)) as KubeObject, {
-    warnings: operation.warnings,
+  return replyWithScale(operation, scaleOf(scalable, writtenObject(written)));
+}
+
+function columnsOf(
+  about: Readonly<Record<'desired' | 'available', string>>,
+  { name, since }: { readonly name: Column<KubeObject>; readonly since: Column<KubeObject> },
+) {
+  return [
+    name,
+    integer<Scale>('Desired', ({ spec }) => spec?.replicas ?? 0, { description: about.desired }),
+    integer<Scale>('Available', ({ status }) => status?.replicas ?? 0, { description: about.available }),
+    since,
+  ] as readonly Column<KubeObject>[];
+}
+
+const builtInColumns = columnsOf(
+  {
+    desired: 'replicas is the desired number of instances for the scaled object.',
+    available: 'replicas is the actual number of observed instances of the scaled object.',
+  },
+  { name: { ...nameColumn, format: '' }, since: ageColumn },
+);
+const customColumns = columnsOf(
+  { desired: 'Number of desired replicas', available: 'Number of actual replicas' },
+  { name: nameColumn, since: { ...ageColumn, type: 'date' } },
+);
+
+function replyWithScale({ reply, resource, warnings }: Operation, scale: Scale): ApiResponse {
+  const object = scale as KubeObject;
+  return replyWithObject({ ...reply, columns: resource.custom ? customColumns : builtInColumns }, object, {
+    hub: object,
+    warnings,
   });
 }
 

@@ -19,6 +19,7 @@ const jsonForm: ObjectForm<Uint8Array> = {
     return object;
   },
   equal: (a, b) => Buffer.compare(a, b) === 0,
+  bytesOf: ({ length }) => length,
   apiVersionOf: keptVersion,
 };
 

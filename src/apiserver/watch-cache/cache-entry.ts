@@ -2,16 +2,18 @@
  * One object at one revision, in as many forms as have been asked for: the decoded object, its JSON and its protobuf per served version. An
  * entry never changes; a write makes a new one. What is expensive is made on first use and shared by everybody after.
  *
- * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the `DecodedPool`, since whoever
+ * Over a store of bytes only the bytes stay. A decoded object is kept for a short while by the pool, since whoever
  * reads an object often writes it next.
  */
 
 import { parseJson } from '../../apimachinery/exact-json.ts';
 import type { KnownText } from '../../apimachinery/known-text.ts';
 import type { KubeObject } from '../../apimachinery/meta.ts';
+import type { Clock } from '../../base/clock.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { ServedResource, StoredKind } from '../served-resource.ts';
-import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision } from './encoded-object.ts';
+import { type Envelope, envelopeOf, isCanonical, replaceEnvelope, spliceRevision, toStay } from './encoded-object.ts';
+import { HeldForAWhile } from './held-for-a-while.ts';
 import type { EncodedMember, StandingObject } from './member-bytes.ts';
 import type { ObjectForm } from './object-form.ts';
 
@@ -21,6 +23,14 @@ export interface EntryContext<V> {
   readonly form: ObjectForm<V>;
   readonly envelope: Envelope;
   readonly pool: DecodedPool;
+}
+
+/** Entries over a store of bytes whose objects are at hand; they are counted by their bytes. */
+export type DecodedPool = HeldForAWhile<Pick<CacheEntry, 'forgetObject'>>;
+
+export function decodedPool(clock: Clock): DecodedPool {
+  const bounds = { maxItems: 2048, maxBytes: 16 * 1024 * 1024, keepMs: 60_000 };
+  return new HeldForAWhile({ ...bounds, clock, giveUp: (entry) => entry.forgetObject() });
 }
 
 export interface StoredVersion<V> {
@@ -40,6 +50,8 @@ export class CacheEntry<V = unknown> {
   readonly key: string;
   readonly revision: number;
   readonly createRevision: number;
+  /** Bytes of the value, as long as nobody has asked for more. */
+  readonly storedBytes: number;
   readonly #context: EntryContext<V>;
   readonly #trusted: boolean;
   #value: V | undefined;
@@ -59,14 +71,14 @@ export class CacheEntry<V = unknown> {
     this.revision = version.revision;
     this.createRevision = version.createRevision;
     const { form, envelope } = context;
-    if (!form.keepsObjects && trusted) {
-      const bytes = version.value as Uint8Array;
-      if (isCanonical(envelope, bytes)) {
-        this.#bytes = spliceRevision(envelope, bytes, version.revision);
-        return;
-      }
+    this.storedBytes = form.bytesOf(version.value);
+    if (form.keepsObjects) {
+      this.#value = version.value;
+      return;
     }
-    this.#value = version.value;
+    const bytes = version.value as Uint8Array;
+    if (trusted && isCanonical(envelope, bytes)) this.#bytes = spliceRevision(envelope, bytes, version.revision);
+    else this.#value = toStay(bytes) as V;
   }
 
   /** Whether this very release wrote it, in the form in which it would write it today. */
@@ -103,7 +115,7 @@ export class CacheEntry<V = unknown> {
     const stored = decodes ? parsed(kind, this.#bytes!) : this.#stored();
     const object = withRevision(stored, this.revision);
     this.#object = form.keepsObjects && this.#trusted ? Object.freeze(object) : deepFreeze(object);
-    if (!form.keepsObjects) pool.hold(this);
+    if (!form.keepsObjects) pool.hold(this, this.storedBytes);
     return object;
   }
 
@@ -120,7 +132,7 @@ export class CacheEntry<V = unknown> {
     this.#object = withRevision(object, this.revision);
     if (this.#bytes) this.#members = members;
     Object.freeze(this.#object);
-    if (!this.#context.form.keepsObjects) this.#context.pool.hold(this);
+    if (!this.#context.form.keepsObjects) this.#context.pool.hold(this, this.storedBytes);
   }
 
   /** The object with its bytes, where it is known which members lie where in them. */
@@ -137,10 +149,22 @@ export class CacheEntry<V = unknown> {
 
   /** Drops the decoded object; it can always be decoded again. */
   forgetObject(): void {
-    this.bytes();
     this.#object = undefined;
     this.#members = undefined;
     for (const version of this.#versions?.values() ?? []) delete version.object;
+  }
+
+  /** Whether there is anything that `retire` would drop. */
+  get hasForms(): boolean {
+    const { keepsObjects } = this.#context.form;
+    return this.#message !== undefined || this.#versions !== undefined || (keepsObjects && this.#bytes !== undefined);
+  }
+
+  /** Another object stands in its place: drops what only those who read it now ask for, and can be made again. */
+  retire(): void {
+    this.#message = undefined;
+    this.#versions = undefined;
+    if (this.#context.form.keepsObjects) this.#bytes = undefined;
   }
 
   /** Canonical JSON of the hub version, with its resourceVersion. */
@@ -176,11 +200,11 @@ export class CacheEntry<V = unknown> {
     const { conversion, codec } = resource;
     if (!codec.protobuf) throw new TypeError(`${resource.row.kind} has no protobuf form`);
     if (!conversion) {
-      this.#message ??= codec.protobuf.encode(this.#object ?? this.#parsed());
+      this.#message ??= toStay(codec.protobuf.encode(this.#object ?? this.#parsed()));
       return this.#message;
     }
     const version = this.#version(resource);
-    version.message ??= codec.protobuf.encode(version.object ?? this.objectIn(resource));
+    version.message ??= toStay(codec.protobuf.encode(version.object ?? this.objectIn(resource)));
     return version.message;
   }
 
@@ -205,23 +229,6 @@ interface VersionForms {
   object?: KubeObject;
   bytes?: Buffer;
   message?: Buffer;
-}
-
-/** Keeps at most `capacity` decoded objects, the most recently decoded ones. */
-export class DecodedPool {
-  readonly #capacity: number;
-  readonly #held: (CacheEntry | undefined)[] = [];
-  #next = 0;
-
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
-
-  hold(entry: CacheEntry<never> | CacheEntry): void {
-    this.#held[this.#next]?.forgetObject();
-    this.#held[this.#next] = entry as CacheEntry;
-    this.#next = (this.#next + 1) % this.#capacity;
-  }
 }
 
 const noLabels: Readonly<Record<string, string>> = Object.freeze({});

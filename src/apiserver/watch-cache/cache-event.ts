@@ -3,8 +3,10 @@
  * use and shared: the encoding of an event is done once per served version and representation, however many watchers there are.
  */
 import type { LabelMatcher } from '../../apimachinery/labels.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { WatchFrame } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
+import { HeldForAWhile } from './held-for-a-while.ts';
 import { matchesSelectors, type Selection } from './selection.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -22,6 +24,22 @@ export interface Representation {
   error(status: object): WatchFrame;
 }
 
+interface MadeFrame {
+  readonly representation: Representation;
+  readonly type: FrameType;
+  readonly frame: WatchFrame;
+}
+
+const noFrames: readonly MadeFrame[] = [];
+
+/** Events of the past whose frames are shared by those who ask for them: a cut network brings all its clients back at once. */
+export type RetoldEvents = HeldForAWhile<Pick<CacheEvent, 'forgetForms'>>;
+
+export function retoldEvents(clock: Clock): RetoldEvents {
+  const bounds = { maxItems: 512, maxBytes: 8 * 1024 * 1024, keepMs: 10_000 };
+  return new HeldForAWhile({ ...bounds, clock, giveUp: (event) => event.forgetForms() });
+}
+
 export class CacheEvent {
   /** Revision of the change. */
   readonly revision: number;
@@ -30,7 +48,7 @@ export class CacheEvent {
   /** What stood there before; undefined for a creation. */
   readonly previous: CacheEntry | undefined;
   #types: Map<LabelMatcher, FrameType | undefined> | undefined;
-  #frames: { readonly representation: Representation; readonly type: FrameType; readonly frame: WatchFrame }[] = [];
+  #frames: readonly MadeFrame[] = noFrames;
 
   constructor(revision: number, entry: CacheEntry | undefined, previous: CacheEntry | undefined) {
     this.revision = revision;
@@ -38,8 +56,13 @@ export class CacheEvent {
     this.previous = previous;
   }
 
+  /** What it is about: the object as it stands there now, or as it last stood there. */
+  get subject(): CacheEntry {
+    return (this.entry ?? this.previous)!;
+  }
+
   get key(): string {
-    return (this.entry ?? this.previous)!.key;
+    return this.subject.key;
   }
 
   /**
@@ -70,13 +93,24 @@ export class CacheEvent {
     }
     const entry = type === 'DELETED' ? (this.previous ?? this.entry)! : this.entry!;
     const frame = representation.frame(type, entry, this.revision);
-    this.#frames.push({ representation, type, frame });
+    this.#frames = [...this.#frames, { representation, type, frame }];
     return frame;
+  }
+
+  /** Whether it keeps anything that `forgetFrames` would drop. */
+  get hasFrames(): boolean {
+    return this.#frames !== noFrames || this.#types !== undefined;
   }
 
   /** All watchers of the moment have what is theirs and share it; those who come later have it made again. */
   forgetFrames(): void {
-    this.#frames = [];
+    this.#frames = noFrames;
     this.#types = undefined;
+  }
+
+  /** Those who had it told again are through: with the frames goes what they were made from. */
+  forgetForms(): void {
+    this.forgetFrames();
+    this.previous?.retire();
   }
 }

@@ -8,7 +8,7 @@
 import { internalError, messageOf } from '../../apimachinery/status.ts';
 import type { FrameSink, WatchFrame, WatchSource } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
-import type { CacheEvent, Representation } from './cache-event.ts';
+import type { CacheEvent, Representation, RetoldEvents } from './cache-event.ts';
 import type { Deliverable, Delivery } from './delivery.ts';
 import { matchesSelectors, type Selection } from './selection.ts';
 
@@ -24,8 +24,15 @@ export interface CacheWatcherOptions {
 /** Frames that may wait for a slow reader. */
 const bufferCapacity = 16_384;
 const batchCapacity = 1024;
-/** Objects of the initial state are encoded on the way out, so fewer of them make a batch. */
-const initialBatchCapacity = 128;
+/** What a watch begins with is encoded on the way out, so less of it makes a batch. */
+const backlogBatchCapacity = 128;
+
+/** What a watch begins with: the present state, or what has happened since a revision. */
+interface Backlog {
+  readonly length: number;
+  /** Undefined: does not match. */
+  frame(index: number): WatchFrame | undefined;
+}
 
 export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Deliverable {
   readonly selection: Selection;
@@ -34,8 +41,8 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
   readonly #delivery: Delivery;
   readonly #sent: { frames: number };
   readonly #endCallbacks: (() => void)[] = [];
-  #initial: readonly CacheEntry[] = [];
-  #initialNext = 0;
+  #backlog: Backlog | undefined;
+  #backlogNext = 0;
   #buffer: WatchFrame[] = [];
   #ended = false;
   #scheduled = false;
@@ -62,7 +69,32 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
 
   /** The present state; what matches is delivered as ADDED events before anything else. Only before the first event. */
   begin(entries: readonly CacheEntry[]): void {
-    this.#initial = entries;
+    const { selection, representation } = this;
+    this.#backlog = {
+      length: entries.length,
+      frame(index) {
+        const entry = entries[index]!;
+        return matchesSelectors(selection, entry) ? representation.frame('ADDED', entry, entry.revision) : undefined;
+      },
+    };
+    this.#schedule();
+  }
+
+  /** What has happened; told as fast as the reader reads, before anything else. Only before the first event. */
+  resume(events: readonly CacheEvent[], retold: RetoldEvents): void {
+    if (events.length === 0) return;
+    const { selection, representation } = this;
+    this.#backlog = {
+      length: events.length,
+      frame(index) {
+        const event = events[index]!;
+        const isNew = !event.hasFrames;
+        const type = event.typeFor(selection);
+        const frame = type && event.frame(type, representation);
+        if (isNew && event.hasFrames) retold.hold(event, event.subject.storedBytes);
+        return frame;
+      },
+    };
     this.#schedule();
   }
 
@@ -72,7 +104,7 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
       if (type) this.push(event.frame(type, this.representation));
     } catch (error) {
       // What cannot be read (a stored object that is broken) must not stop the changes of others.
-      this.end(this.representation.error(internalError(messageOf(error)).status));
+      this.#fail(error);
     }
   }
 
@@ -96,8 +128,12 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     this.#schedule();
   }
 
+  #fail(error: unknown): void {
+    this.end(this.representation.error(internalError(messageOf(error)).status));
+  }
+
   cancel(): void {
-    this.#initial = [];
+    this.#backlog = undefined;
     this.#buffer = [];
     this.end();
   }
@@ -153,7 +189,7 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     for (let batch = this.#take(); batch; batch = this.#take()) {
       const busy = batch.length > 0 ? sink.write(batch) : undefined;
       this.#sent.frames += batch.length;
-      if (!busy && this.#initial.length === 0) continue;
+      if (!busy && !this.#backlog) continue;
       if (!busy) return this.#schedule();
       this.#sinkIsBusy = true;
       const goOn = () => {
@@ -168,9 +204,9 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     sink.end();
   }
 
-  /** An empty batch: nothing yet, and there is more of the initial state to look through, in a later turn. */
+  /** An empty batch: nothing yet, and there is more of the backlog to look through, in a later turn. */
   #take(): readonly WatchFrame[] | undefined {
-    if (this.#initialNext < this.#initial.length) return this.#takeInitial();
+    if (this.#backlog) return this.#takeBacklog(this.#backlog);
     const batch = this.#buffer;
     if (batch.length === 0) return undefined;
     if (batch.length <= batchCapacity) {
@@ -181,18 +217,21 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     return batch.slice(0, batchCapacity);
   }
 
-  #takeInitial(): readonly WatchFrame[] {
-    const end = Math.min(this.#initial.length, this.#initialNext + initialBatchCapacity);
+  #takeBacklog(backlog: Backlog): readonly WatchFrame[] {
+    const end = Math.min(backlog.length, this.#backlogNext + backlogBatchCapacity);
     const frames: WatchFrame[] = [];
-    for (; this.#initialNext < end; this.#initialNext++) {
-      const entry = this.#initial[this.#initialNext]!;
-      if (!matchesSelectors(this.selection, entry)) continue;
-      frames.push(this.representation.frame('ADDED', entry, entry.revision));
+    try {
+      for (; this.#backlogNext < end; this.#backlogNext++) {
+        const frame = backlog.frame(this.#backlogNext);
+        if (frame) frames.push(frame);
+      }
+    } catch (error) {
+      // What came after it must not be told without it.
+      this.#backlog = undefined;
+      this.#buffer = [];
+      this.#fail(error);
     }
-    if (this.#initialNext === this.#initial.length) {
-      this.#initial = [];
-      this.#initialNext = 0;
-    }
+    if (this.#backlogNext === backlog.length) this.#backlog = undefined;
     return frames;
   }
 }

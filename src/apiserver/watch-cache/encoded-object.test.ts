@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { envelopeOf, isCanonical, replaceEnvelope, replaceRevision, spliceRevision } from './encoded-object.ts';
+import {
+  envelopeOf,
+  isCanonical,
+  joinToStay,
+  replaceEnvelope,
+  replaceRevision,
+  spliceRevision,
+  toStay,
+} from './encoded-object.ts';
 
 const v1 = envelopeOf('resource.k8s.io/v1', 'DeviceClass');
 const beta = envelopeOf('resource.k8s.io/v1beta2', 'DeviceClass');
@@ -23,4 +31,15 @@ test('bytes of another beginning are not taken for canonical', () => {
   assert.ok(!isCanonical(beta, stored));
   assert.ok(!isCanonical(v1, Buffer.from('{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{}}')));
   assert.ok(!isCanonical(v1, Buffer.from('{}')));
+});
+
+test('what is to stay holds no memory but its own', () => {
+  const pooled = Buffer.from('a short one');
+  assert.ok(pooled.buffer.byteLength > pooled.length);
+  for (const bytes of [spliceRevision(v1, stored, 7), replaceEnvelope(v1, beta, stored), toStay(pooled)])
+    assert.equal(bytes.buffer.byteLength, bytes.length);
+  assert.deepEqual(toStay(pooled), pooled);
+  const own = toStay(pooled);
+  assert.equal(toStay(own).buffer, own.buffer);
+  assert.equal(joinToStay(own, own).toString(), 'a short onea short one');
 });

@@ -5,6 +5,11 @@
  *     in the store   {"kind":"Pod","apiVersion":"v1","metadata":{"name":"a",...
  *     as served      {"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a",...
  *     in a list      {"metadata":{"resourceVersion":"7","name":"a",...
+ *
+ * What is to stay has memory of its own. Node.js cuts small Buffers out of slabs of 64 KB that the whole process shares, so one kilobyte
+ * that is kept for hours keeps sixty-three of others' with it. Slabs for one resource alone would not do either: its objects end in any
+ * order, and a slab stays until the last of its k has ended, which under updates at random makes 1 + 1/2 + ... + 1/k times the bytes (2.7
+ * for eight). Memory of one's own costs 0.3 KB a piece.
  */
 
 /** The beginning that all objects of one kind and version share. */
@@ -35,11 +40,11 @@ export function isCanonical(envelope: Envelope, bytes: Uint8Array): boolean {
   return true;
 }
 
-/** Puts the revision into stored bytes. */
+/** Puts the revision into stored bytes; the result is to stay. */
 export function spliceRevision(envelope: Envelope, stored: Uint8Array, revision: number): Buffer {
   const { head } = envelope;
   const field = revisionField(revision);
-  const served = Buffer.allocUnsafe(stored.length + field.length);
+  const served = Buffer.allocUnsafeSlow(stored.length + field.length);
   served.set(stored.subarray(0, head.length), 0);
   served.write(field, head.length, 'latin1');
   served.set(stored.subarray(head.length), head.length + field.length);
@@ -58,11 +63,28 @@ export function replaceRevision(
   return Buffer.concat([head, Buffer.from(field, 'latin1'), rest]);
 }
 
-/** The same object under another apiVersion, where versions differ in nothing else. */
+/** The same object under another apiVersion, where versions differ in nothing else; the result is to stay. */
 export function replaceEnvelope(from: Envelope, to: Envelope, served: Buffer): Buffer {
-  return Buffer.concat([to.head, served.subarray(from.head.length)]);
+  return joinToStay(to.head, served.subarray(from.head.length));
 }
 
 function revisionField(revision: number): string {
   return `"resourceVersion":"${revision}",`;
+}
+
+/** The parts one after the other. */
+export function joinToStay(...parts: readonly Uint8Array[]): Buffer {
+  const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+/** The same bytes, which hold no others': the very same array where it does so already. */
+export function toStay(bytes: Uint8Array): Buffer {
+  const { buffer, byteOffset, byteLength } = bytes;
+  return buffer.byteLength === byteLength ? Buffer.from(buffer, byteOffset, byteLength) : joinToStay(bytes);
 }

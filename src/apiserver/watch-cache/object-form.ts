@@ -20,6 +20,8 @@ export interface ObjectForm<V> {
   knownText?(standing: StandingObject): KnownText;
   /** Whether two values are the same to a reader of the store. */
   equal(a: V, b: V): boolean;
+  /** Memory that a value takes because it is kept here: none for objects, which the store holds as well. */
+  bytesOf(value: V): number;
   /** The version in which a value is kept. */
   apiVersionOf(value: V): string | undefined;
 }
@@ -39,5 +41,6 @@ export const objectForm: ObjectForm<KubeObject> = {
   toStored: (kind, object) => ({ value: kind.codec.toStored(object) }),
   toObject: (_kind, value) => value,
   equal: jsonEqual,
+  bytesOf: () => 0,
   apiVersionOf: ({ apiVersion }) => apiVersion,
 };

@@ -18,11 +18,13 @@ async function storeWithPast() {
 }
 
 const prefix = '/registry/things/';
+/** Each change counts as one. */
+const bytesOf = () => 1;
 
 describe('changes of the past', () => {
   test('are those after one revision and up to another, of one resource', async () => {
     const store = await storeWithPast();
-    const changes = await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, limit: 10 });
+    const changes = await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, bytesOf, maxBytes: 10 });
     assert.deepEqual(
       changes?.map(({ type, key, revision, previous }) => [type, key, revision, previous?.value]),
       [
@@ -36,13 +38,16 @@ describe('changes of the past', () => {
 
   test('may be none', async () => {
     const store = await storeWithPast();
-    assert.deepEqual(await pastChanges(store, { prefix, afterRevision: 5, upToRevision: 6, limit: 10 }), []);
+    assert.deepEqual(
+      await pastChanges(store, { prefix, afterRevision: 5, upToRevision: 6, bytesOf, maxBytes: 10 }),
+      [],
+    );
     await store.close();
   });
 
   test('end where they should, though more have happened since', async () => {
     const store = await storeWithPast();
-    const changes = await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 3, limit: 10 });
+    const changes = await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 3, bytesOf, maxBytes: 10 });
     assert.deepEqual(
       changes?.map(({ revision }) => revision),
       [3],
@@ -50,18 +55,24 @@ describe('changes of the past', () => {
     await store.close();
   });
 
-  test('are unknown when there are too many or the store has forgotten some', async () => {
+  test('are unknown when they are too much or the store has forgotten some', async () => {
     const store = await storeWithPast();
-    assert.equal(await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, limit: 2 }), undefined);
+    assert.equal(
+      await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, bytesOf, maxBytes: 2 }),
+      undefined,
+    );
     await store.compact(4);
-    assert.equal(await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, limit: 10 }), undefined);
+    assert.equal(
+      await pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, bytesOf, maxBytes: 10 }),
+      undefined,
+    );
     await store.close();
   });
 
   test('cannot be read from a store that is closed', async () => {
     const store = await storeWithPast();
     await store.close();
-    const reading = pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, limit: 10 });
+    const reading = pastChanges(store, { prefix, afterRevision: 2, upToRevision: 5, bytesOf, maxBytes: 10 });
     await assert.rejects(reading, StoreClosedError);
   });
 });

@@ -5,23 +5,26 @@
 import { CompactedError, prefixEnd, type StoreEvent } from '../../storage/store.ts';
 import type { SourceStore } from './source.ts';
 
-export interface PastChanges {
+export interface PastChanges<V> {
   readonly prefix: string;
   readonly afterRevision: number;
   /** The last revision of interest; the store must have reached it. */
   readonly upToRevision: number;
-  /** More changes than this are not worth remembering. */
-  readonly limit: number;
+  /** What a change costs... */
+  readonly bytesOf: (change: StoreEvent<V>) => number;
+  /** ...and what all may cost together; more is not worth remembering. */
+  readonly maxBytes: number;
 }
 
 /** In revision order; undefined when the store has forgotten some or there are too many. */
 export function pastChanges<V>(
   store: Pick<SourceStore<V>, 'watch'>,
-  past: PastChanges,
+  past: PastChanges<V>,
 ): Promise<readonly StoreEvent<V>[] | undefined> {
-  const { prefix, afterRevision, upToRevision, limit } = past;
+  const { prefix, afterRevision, upToRevision, bytesOf, maxBytes } = past;
   return new Promise((resolve, reject) => {
     const found: StoreEvent<V>[] = [];
+    let bytes = 0;
     const finish = (changes: readonly StoreEvent<V>[] | undefined) => {
       subscription.close();
       resolve(changes);
@@ -30,8 +33,12 @@ export function pastChanges<V>(
       { start: prefix, end: prefixEnd(prefix), afterRevision },
       {
         onEvents(events) {
-          for (const event of events) if (event.revision <= upToRevision) found.push(event);
-          if (found.length > limit) finish(undefined);
+          for (const event of events) {
+            if (event.revision > upToRevision) break;
+            found.push(event);
+            bytes += bytesOf(event);
+          }
+          if (bytes > maxBytes) finish(undefined);
           else if (events.at(-1)!.revision >= upToRevision) finish(found);
         },
         onProgress(revision) {

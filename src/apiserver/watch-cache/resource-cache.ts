@@ -12,12 +12,11 @@ import { SortedMap } from '../../base/sorted-map.ts';
 import { type Entry, prefixEnd, type StoreEvent } from '../../storage/store.ts';
 import type { StoredKind } from '../served-resource.ts';
 import { CacheEntry, contextOf, type DecodedPool, type EntryContext, type WrittenObject } from './cache-entry.ts';
-import { CacheEvent } from './cache-event.ts';
+import { CacheEvent, type RetoldEvents } from './cache-event.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
 import type { Delivery } from './delivery.ts';
-import { EventHistory } from './event-history.ts';
+import { EventHistory, heldBytes, usualBounds } from './event-history.ts';
 import type { ObjectForm } from './object-form.ts';
-import { pastChanges } from './past-changes.ts';
 import { triggerField } from './selectable-fields.ts';
 import type { Source } from './source.ts';
 import type { FeedSink } from './store-feed.ts';
@@ -28,6 +27,7 @@ export interface ResourceCacheOptions<V> {
   readonly form: ObjectForm<V>;
   readonly source: Source<V>;
   readonly pool: DecodedPool;
+  readonly retold: RetoldEvents;
   readonly delivery: Delivery;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,6 +37,9 @@ export interface ResourceCacheOptions<V> {
 
 const pageSize = 1000;
 const bookmarkIntervalMs = 60_000;
+/** What the history of a small resource may hold; of a large one, this share of what it holds itself. */
+const historyBytes = 16 * 1024 * 1024;
+const historyShare = 0.25;
 
 export class ResourceCache<V = unknown> implements FeedSink<V> {
   readonly #options: ResourceCacheOptions<V>;
@@ -47,7 +50,9 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   /** Objects of writes under way, by the stored value: they spare the decoding of what was just encoded. */
   readonly #lent = new Map<V, WrittenObject>();
   #entries = new SortedMap<CacheEntry<V>>();
-  #history = new EventHistory(0);
+  /** Of all entries. */
+  #storedBytes = 0;
+  #history: EventHistory;
   #loading: Promise<void> | undefined;
   #loaded = false;
   #detached = false;
@@ -63,6 +68,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     this.#options = options;
     this.#context = contextOf(options.kind, options.form, options.pool);
     this.#watchers = new WatcherIndex(triggerField(options.kind));
+    this.#history = this.#emptyHistory(0);
   }
 
   get kind(): StoredKind {
@@ -146,12 +152,12 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
 
   /** The oldest revision from which a watch can begin. */
   get oldestRevision(): number {
-    return this.#history.beginsAfter;
+    return Math.min(this.#history.beginsAfter, this.revision);
   }
 
   /** Extends what `replay` knows back to this revision, if the store still has it. Undefined when nothing need be done. */
   recall(revision: number): Promise<void> | undefined {
-    if (revision >= this.oldestRevision) return undefined;
+    if (revision >= this.oldestRevision || this.#history.hasLost(revision)) return undefined;
     const recalling = (this.#recalling ?? Promise.resolve()).then(() => this.#recall(revision));
     this.#recalling = recalling.catch(() => {});
     return recalling;
@@ -162,12 +168,9 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     const events = this.#history.after(revision);
     if (!events) return false;
     const { namespace, name } = watcher.selection;
-    for (const event of events) {
-      const subject = (event.entry ?? event.previous)!;
-      if (namespace && subject.namespace !== namespace) continue;
-      if (name !== undefined && subject.name !== name) continue;
-      watcher.offer(event);
-    }
+    const isNear = ({ subject }: CacheEvent) =>
+      (!namespace || subject.namespace === namespace) && (name === undefined || subject.name === name);
+    watcher.resume(namespace || name !== undefined ? events.filter(isNear) : events, this.#options.retold);
     return true;
   }
 
@@ -176,6 +179,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       this.#early.push(...events);
       return;
     }
+    const gone: CacheEntry[] = [];
     for (const event of events) {
       // Where the feed lags behind the store, the read that filled the cache has shown this already.
       if (event.revision <= this.#loadedRevision) continue;
@@ -184,7 +188,13 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       this.#history.push(change);
       this.#watchers.dispatch(change);
       change.forgetFrames();
+      if (change.previous?.hasForms) gone.push(change.previous);
     }
+    // Watchers who come for what they were just told still find its forms.
+    if (gone.length > 0)
+      this.#options.clock.soon(() => {
+        for (const entry of gone) entry.retire();
+      });
   }
 
   reset(): void {
@@ -198,6 +208,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
   /** Ends all watches. */
   close(): void {
     for (const watcher of [...this.#watchers.watchers()]) watcher.end();
+    this.#history.close();
     this.#bookmarkTimer?.cancel();
     this.#bookmarkTimer = undefined;
   }
@@ -211,22 +222,40 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
 
   async #recall(revision: number): Promise<void> {
     const history = this.#history;
-    const { beginsAfter: upToRevision, room: limit } = history;
-    if (revision >= upToRevision) return;
-    const { source, kind } = this.#options;
-    const past = await pastChanges(source.store, { prefix: kind.prefix, afterRevision: revision, upToRevision, limit });
-    // What came in meanwhile may have pushed the beginning forward, or the cache may have been filled anew.
-    if (!past || history !== this.#history || history.beginsAfter !== upToRevision || history.room < past.length)
-      return;
-    const events = past.flatMap((event) => this.#pastChange(event) ?? []);
-    history.prepend(events, revision);
+    const { beginsAfter: upToRevision } = history;
+    if (revision >= upToRevision || history.hasLost(revision)) return;
+    const { source, kind, form } = this.#options;
+    const bytesOf = ({ previous }: StoreEvent<V>) =>
+      heldBytes({ previous: previous && { storedBytes: form.bytesOf(previous.value) } });
+    history.hold();
+    try {
+      const { pastChanges } = await import('./past-changes.ts');
+      const range = { prefix: kind.prefix, afterRevision: revision, upToRevision };
+      const past = await pastChanges(source.store, { ...range, bytesOf, maxBytes: history.room });
+      if (!past) history.lose(revision);
+      // So much may have come in meanwhile that the beginning was pushed forward.
+      else if (history.beginsAfter === upToRevision) {
+        const known = new Map<string, CacheEntry>();
+        const events = past.flatMap((event) => this.#pastChange(event, known) ?? []);
+        history.prepend(events, revision);
+      }
+    } finally {
+      history.release();
+    }
   }
 
-  #pastChange({ type, key, revision, value, previous }: StoreEvent<V>): CacheEvent | undefined {
-    const before = previous && this.entryOf(previous);
-    if (type === 'remove') return before && new CacheEvent(revision, undefined, before);
+  /** `known`: what earlier changes left behind, so that each object is there once. */
+  #pastChange(event: StoreEvent<V>, known: Map<string, CacheEntry>): CacheEvent | undefined {
+    const { type, key, revision, value, previous } = event;
+    const before = previous && (known.get(key) ?? this.entryOf(previous));
+    if (type === 'remove') {
+      known.delete(key);
+      return before && new CacheEvent(revision, undefined, before);
+    }
     const createRevision = previous?.createRevision ?? revision;
-    return new CacheEvent(revision, this.entryOf({ key, value: value as V, revision, createRevision }), before);
+    const entry = this.entryOf({ key, value: value as V, revision, createRevision });
+    known.set(key, entry);
+    return new CacheEvent(revision, entry, before);
   }
 
   #change(event: StoreEvent<V>): CacheEvent | undefined {
@@ -235,6 +264,7 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     if (event.type === 'remove') {
       if (!previous) return undefined;
       this.#entries.delete(key);
+      this.#storedBytes -= previous.storedBytes;
       return new CacheEvent(revision, undefined, previous as CacheEntry);
     }
     const value = event.value as V;
@@ -246,7 +276,13 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       entry.lend(written);
     }
     this.#entries.set(key, entry);
+    this.#storedBytes += entry.storedBytes - (previous?.storedBytes ?? 0);
     return new CacheEvent(revision, entry as CacheEntry, previous as CacheEntry | undefined);
+  }
+
+  #emptyHistory(beginsAfter: number): EventHistory {
+    const bytes = () => Math.max(historyBytes, this.#storedBytes * historyShare);
+    return new EventHistory({ clock: this.#options.clock, bounds: { ...usualBounds, bytes }, beginsAfter });
   }
 
   #entry(entry: Entry<V>): CacheEntry<V> {
@@ -262,10 +298,15 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
     const entries = new SortedMap<CacheEntry<V>>();
     let start = kind.prefix;
     let revision: number | undefined;
+    let storedBytes = 0;
     for (;;) {
       const page = await source.store.range({ start, end, limit: pageSize, revision });
       revision ??= page.revision;
-      for (const entry of page.entries) entries.set(entry.key, this.#entry(entry));
+      for (const stored of page.entries) {
+        const entry = this.#entry(stored);
+        entries.set(entry.key, entry);
+        storedBytes += entry.storedBytes;
+      }
       if (!page.more) break;
       start = `${page.entries.at(-1)!.key}\0`;
       await new Promise<void>((resolve) => clock.soon(resolve));
@@ -275,7 +316,8 @@ export class ResourceCache<V = unknown> implements FeedSink<V> {
       return;
     }
     this.#entries = entries;
-    this.#history = new EventHistory(revision);
+    this.#storedBytes = storedBytes;
+    this.#history = this.#emptyHistory(revision);
     this.#loadedRevision = revision;
     this.#loaded = true;
     const early = this.#early;

@@ -1,7 +1,6 @@
 /**
- * Counts of a component as Prometheus' text form has them: all that is served as such is written here, but for what a library counts and
- * writes of the API server's own process. Counting costs an addition; the text is made when somebody asks. Names and labels are upstream's,
- * labels in the order of the alphabet.
+ * Counts of a component as Prometheus' text form has them: all that is served as such is written here. Counting costs an addition; the text
+ * is made when somebody asks. Names and labels are upstream's, labels in the order of the alphabet.
  */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -339,8 +339,11 @@ function compose(options: Composition, signal: AbortSignal): ApiServer {
   const { clock, random, log, trust, identity = new IdentityStatistics() } = options;
   const { issuers, apiAudiences = issuers } = trust;
   const { authorizers: chain = () => defaultChain } = options;
+  const port = options.listen[0]?.port ?? 0;
+  const { advertiseAddress: host } = options;
   return createApiServer({
     identity,
+    ...(host === undefined || port === 0 ? {} : { serverAddress: hostPort({ host, port }) }),
     store: options.store,
     clock,
     random,

@@ -33,6 +33,10 @@ export interface DataDirectory {
   /** Process ids and logs of what runs now. */
   readonly run: string;
   readonly node: string;
+  /** The further nodes of this machine: a data directory for each, under its name. */
+  readonly localNodes: string;
+  /** What the class `local` gives of this machine. */
+  readonly volumes: string;
   readonly containerdRoot: string;
   readonly kubeletRoot: string;
   readonly podLogs: string;
@@ -65,6 +69,8 @@ export function layOut(root: string): DataDirectory {
     mergedKubeconfigs: join(absolute, 'merged-kubeconfigs'),
     run: join(absolute, 'run'),
     node,
+    localNodes: join(absolute, 'nodes'),
+    volumes: join(absolute, 'volumes'),
     containerdRoot: join(node, 'containerd'),
     kubeletRoot: join(node, 'kubelet'),
     podLogs: join(node, 'pod-logs'),

@@ -155,7 +155,7 @@ export class LocalNodes {
     if (made.length === 0) return;
     await Promise.all(made.map((name) => this.stop(name, options)));
     if (this.#isContained) await this.#machines.removeNetwork();
-    if (options.purge) rmSync(foldersOf(directory), { recursive: true, force: true });
+    if (options.purge) rmSync(directory.localNodes, { recursive: true, force: true });
   }
 
   get #isContained(): boolean {
@@ -163,12 +163,12 @@ export class LocalNodes {
   }
 
   #made(): readonly string[] {
-    const folder = foldersOf(this.#options.directory);
+    const folder = this.#options.directory.localNodes;
     return existsSync(folder) ? readdirSync(folder) : [];
   }
 
   #directoryOf(name: string): DataDirectory {
-    return layOut(join(foldersOf(this.#options.directory), name));
+    return layOut(join(this.#options.directory.localNodes, name));
   }
 
   #numberOf(name: string): number {
@@ -204,8 +204,6 @@ export class LocalNodes {
     }
   }
 }
-
-const foldersOf = (directory: DataDirectory) => join(directory.root, 'nodes');
 
 async function introduced({ server, token, caHash }: Introduction): Promise<readonly string[]> {
   return [server, '--token', await token(), '--discovery-token-ca-cert-hash', caHash];

@@ -26,7 +26,8 @@ export async function loadImages(
 ): Promise<string[]> {
   const path = resolve(file);
   const isReadOnce = file === '-' || !checkArchive(path).isFile();
-  const sockets = [runtimeSocket(layOut(root)), ...furtherRuntimes(root)];
+  const directory = layOut(root);
+  const sockets = [runtimeSocket(directory), ...furtherRuntimes(directory.localNodes)];
   const content = file === '-' ? () => process.stdin : () => createReadStream(path);
   if (isReadOnce && sockets.length > 1)
     throw new CommandError(
@@ -54,9 +55,8 @@ function checkArchive(path: string): Stats {
   );
 }
 
-/** Of the nodes below the cluster's data directory that run. */
-function furtherRuntimes(root: string): string[] {
-  const folder = join(root, 'nodes');
+/** Of the further nodes of this machine that run. */
+function furtherRuntimes(folder: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.map((name) => containerdSocket(layOut(join(folder, name)))).filter((socket) => existsSync(socket));
 }

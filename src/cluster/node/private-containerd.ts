@@ -147,6 +147,7 @@ state = ${text(join(directory.state, 'containerd', 'state'))}
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = ${text(pauseImageReference)}
   netns_mounts_under_state_dir = true
+  enable_cdi = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   disable_apparmor = ${!appArmorWorks()}

@@ -4,6 +4,7 @@
  */
 import { type ControllerRevision, controllerRevisions } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
+import { sortedKeys } from '../../apimachinery/go-text.ts';
 import { controllerReference, isControlledBy, type KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
 import { isAlreadyExists, isNotFound } from '../../apimachinery/status.ts';
@@ -31,9 +32,12 @@ export function planHistory(revisions: readonly ControllerRevision[], template: 
   return { current, old, revision: newest + 1 };
 }
 
-/** The patch that makes an object's template this one: the form in which `kubectl rollout undo` applies it. */
+/**
+ * The patch that makes an object's template this one: the form in which `kubectl rollout undo` applies it. Upstream knows the revision of a
+ * template by these very bytes, so keys are in its order.
+ */
 export function patchOf(template: PodTemplateSpec): unknown {
-  return { spec: { template: { ...template, $patch: 'replace' } } };
+  return sortedKeys({ spec: { template: { ...template, $patch: 'replace' } } });
 }
 
 /** The template that a revision recorded. */

@@ -134,6 +134,14 @@ test('a rolling update replaces one Pod at a time and records revisions', async 
     revisions.map(({ revision }) => revision),
     [1, 2],
   );
+  // Upstream compares bytes.
+  const { spec: template, metadata } = cluster.api.all(daemonSets)[0]!.spec.template;
+  assert.deepEqual(Object.keys(template!), ['containers']);
+  const [container] = template!.containers;
+  assert.equal(
+    JSON.stringify(revisions[1]?.data),
+    `{"spec":{"template":{"$patch":"replace","metadata":${JSON.stringify(metadata)},"spec":{"containers":[{"image":"two","name":"${container?.name}"}]}}}}`,
+  );
   const hash = revisions[1]?.metadata.labels?.['controller-revision-hash'];
   assert.equal(revisions[1]?.metadata.name, `agent-${hash}`);
   assert.ok(cluster.api.all(pods).every(({ metadata }) => metadata.labels?.['controller-revision-hash'] === hash));

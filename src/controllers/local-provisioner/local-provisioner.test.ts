@@ -6,8 +6,9 @@ import { MemoryCluster } from '../common/memory-cluster.fixture.ts';
 import { runLocalProvisioner } from './local-provisioner.ts';
 
 const root = '/data/volumes';
+const rootOf = (nodeName: string) => ({ a: root, 'a-2': '/data/nodes/a-2/volumes' })[nodeName];
 
-/** A provisioner of node `a`; `folders` is what there is on it. */
+/** A provisioner of the nodes `a` and `a-2`; `folders` is what there is on it. */
 async function start(reclaimPolicy: 'Delete' | 'Retain' = 'Delete') {
   const cluster = new MemoryCluster();
   const folders = new Set<string>();
@@ -19,7 +20,7 @@ async function start(reclaimPolicy: 'Delete' | 'Retain' = 'Delete') {
   });
   const make = async (path: string) => void folders.add(path);
   const remove = async (path: string) => void folders.delete(path);
-  cluster.run((context) => runLocalProvisioner(context, { nodeName: 'a', root, folders: { make, remove } }));
+  cluster.run((context) => runLocalProvisioner(context, { nodeName: 'a', rootOf, folders: { make, remove } }));
   await cluster.settle();
   return { cluster, folders, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }
@@ -45,6 +46,23 @@ async function ask(
   await cluster.settle();
   return claim;
 }
+
+test('a further node of the machine has its own volumes, which are taken back from there', async () => {
+  await using started = await start();
+  const { cluster, folders } = started;
+  const { metadata } = await ask(cluster, 'a-2');
+  const name = `pvc-${metadata.uid}`;
+  assert.deepEqual([...folders], [`/data/nodes/a-2/volumes/${name}`]);
+  const [volume] = cluster.api.all(persistentVolumes);
+  assert.deepEqual(volume?.spec?.nodeAffinity?.required?.nodeSelectorTerms, [
+    { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['a-2'] }] },
+  ]);
+  cluster.api.alter(persistentVolumes, name, (released) => {
+    released.status = { phase: 'Released' };
+  });
+  await cluster.settle();
+  assert.deepEqual([[...folders], cluster.api.all(persistentVolumes)], [[], []]);
+});
 
 test('a claim whose Pod comes to this node gets a folder there, and a volume that says so', async () => {
   await using started = await start();

@@ -1,5 +1,5 @@
 /**
- * The provisioner of a node: gives claims of class `coracle.io/local` a folder of the machine, once a Pod that uses them is to run there,
+ * The provisioner of a machine: gives claims of class `coracle.io/local` a folder of it, once a Pod that uses them is to run on one of its nodes,
  * and takes it back when the claim is gone, unless its class retains it. The folder is there before the volume is, and goes before it.
  */
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../../api/gen/core-v1.ts';
@@ -8,12 +8,21 @@ import { isAlreadyExists, isNotFound, messageOf } from '../../apimachinery/statu
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { createController, type ReconcileResult } from '../../reconcile/controller.ts';
 import { withKind } from '../common/events.ts';
-import { folderToRemove, isAsked, provisionerName, refusal, volumeFor, volumeName } from './plan.ts';
+import {
+  askedPlace,
+  folderToRemove,
+  type Place,
+  provisionerName,
+  refusal,
+  type VolumeRoots,
+  volumeFor,
+  volumeName,
+} from './plan.ts';
 
 export interface LocalProvisionerOptions {
+  /** The node that reports. */
   readonly nodeName: string;
-  /** Absolute; of this node's volumes alone. */
-  readonly root: string;
+  readonly rootOf: VolumeRoots;
   readonly folders: {
     /** Makes it, and those above it; writable for every user of a container. */
     make(path: string): Promise<void>;
@@ -28,13 +37,13 @@ const byClaim = 'claim/';
 /** Runs until the context's signal is aborted. */
 export async function runLocalProvisioner(context: ComponentContext, options: LocalProvisionerOptions): Promise<void> {
   const { client, informers } = context;
-  const { nodeName, folders } = options;
+  const { nodeName, folders, rootOf } = options;
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
   const classes = informers.of(storageClasses);
   const events = context.eventRecorder(provisionerName, nodeName);
 
-  async function provision(claim: PersistentVolumeClaim): Promise<ReconcileResult | undefined> {
+  async function provision(claim: PersistentVolumeClaim, place: Place): Promise<ReconcileResult | undefined> {
     const about = withKind(persistentVolumeClaims, claim);
     const name = volumeName(claim);
     const storageClass = classes.get(claim.spec?.storageClassName ?? '');
@@ -48,7 +57,7 @@ export async function runLocalProvisioner(context: ComponentContext, options: Lo
     const { namespace } = claim.metadata;
     const asked = `External provisioner is provisioning volume for claim ${JSON.stringify(`${namespace}/${claim.metadata.name}`)}`;
     events.record(about, 'Normal', 'Provisioning', asked);
-    const volume = volumeFor(claim, storageClass, options);
+    const volume = volumeFor(claim, storageClass, place);
     try {
       await folders.make(volume.spec!.local!.path);
       await client.create(persistentVolumes, volume);
@@ -64,7 +73,7 @@ export async function runLocalProvisioner(context: ComponentContext, options: Lo
 
   async function takeBack(name: string): Promise<void> {
     const volume = volumes.get(name);
-    const folder = volume && folderToRemove(volume, options);
+    const folder = volume && folderToRemove(volume, rootOf);
     if (!folder) return;
     try {
       await folders.remove(folder);
@@ -82,17 +91,16 @@ export async function runLocalProvisioner(context: ComponentContext, options: Lo
     async reconcile(key) {
       if (key.startsWith(byVolume)) return takeBack(key.slice(byVolume.length));
       const claim = claims.get(key.slice(byClaim.length));
-      return claim && isAsked(claim, nodeName) ? provision(claim) : undefined;
+      const place = claim && askedPlace(claim, rootOf);
+      return place ? provision(claim, place) : undefined;
     },
   });
-  const keyOfClaim = ({ metadata }: PersistentVolumeClaim) => `${byClaim}${metadata.namespace}/${metadata.name}`;
-  controller.watchMapped(claims, (claim) => (isAsked(claim, nodeName) ? [keyOfClaim(claim)] : []));
+  const askedKeys = (all: readonly PersistentVolumeClaim[]) =>
+    all
+      .filter((claim) => askedPlace(claim, rootOf))
+      .map(({ metadata }) => `${byClaim}${metadata.namespace}/${metadata.name}`);
+  controller.watchMapped(claims, (claim) => askedKeys([claim]));
   controller.watchMapped(volumes, ({ metadata }) => [`${byVolume}${metadata.name}`]);
-  controller.watchMapped(classes, () =>
-    claims
-      .list()
-      .filter((claim) => isAsked(claim, nodeName))
-      .map(keyOfClaim),
-  );
+  controller.watchMapped(classes, () => askedKeys(claims.list()));
   await controller.run();
 }

@@ -1,4 +1,4 @@
-/** What a node's provisioner does about claims and volumes: pure. It makes folders on its own node only, for claims whose Pod comes there. */
+/** What a machine's provisioner does about claims and volumes: pure. It makes folders of its own nodes only, for claims whose Pod comes there. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 
@@ -9,14 +9,21 @@ const askedOf = 'volume.kubernetes.io/storage-provisioner';
 const provisionedBy = 'pv.kubernetes.io/provisioned-by';
 const hostnameLabel = 'kubernetes.io/hostname';
 
-export function isAsked({ metadata, spec }: PersistentVolumeClaim, nodeName: string): boolean {
+/** Where the volumes of a node of this machine are, absolute; undefined for all others. */
+export type VolumeRoots = (nodeName: string) => string | undefined;
+
+/** The node that the claim's Pod comes to, and where its volumes are; undefined where nothing is asked of this machine. */
+export function askedPlace({ metadata, spec }: PersistentVolumeClaim, rootOf: VolumeRoots): Place | undefined {
   const { annotations, deletionTimestamp } = metadata;
-  return (
-    !deletionTimestamp &&
-    !spec?.volumeName &&
-    annotations?.[askedOf] === provisionerName &&
-    annotations[selectedNode] === nodeName
-  );
+  if (deletionTimestamp || spec?.volumeName || annotations?.[askedOf] !== provisionerName) return undefined;
+  const nodeName = annotations[selectedNode] ?? '';
+  const root = rootOf(nodeName);
+  return root === undefined ? undefined : { nodeName, root };
+}
+
+export interface Place {
+  readonly nodeName: string;
+  readonly root: string;
 }
 
 export function volumeName({ metadata }: PersistentVolumeClaim): string {
@@ -27,7 +34,7 @@ export function volumeName({ metadata }: PersistentVolumeClaim): string {
 export function volumeFor(
   claim: PersistentVolumeClaim,
   storageClass: StorageClass,
-  { nodeName, root }: { readonly nodeName: string; readonly root: string },
+  { nodeName, root }: Place,
 ): PersistentVolume {
   const { namespace, name, uid } = claim.metadata;
   const { accessModes, resources, volumeMode } = claim.spec ?? {};
@@ -56,16 +63,14 @@ export function refusal({ spec }: PersistentVolumeClaim): string | undefined {
 }
 
 /** The folder to be removed with a volume that was made here and is given back; undefined when there is none. */
-export function folderToRemove(
-  { metadata, spec, status }: PersistentVolume,
-  { nodeName, root }: { readonly nodeName: string; readonly root: string },
-): string | undefined {
+export function folderToRemove({ metadata, spec, status }: PersistentVolume, rootOf: VolumeRoots): string | undefined {
   const ours = metadata.annotations?.[provisionedBy] === provisionerName;
   const hosts = spec?.nodeAffinity?.required?.nodeSelectorTerms[0]?.matchExpressions?.[0];
-  const here = hosts?.key === hostnameLabel && hosts.values?.join() === nodeName;
+  const root = hosts?.key === hostnameLabel ? rootOf(hosts.values?.join() ?? '') : undefined;
   const path = spec?.local?.path ?? '';
   // Whatever an object says, nothing but what this provisioner made may go.
-  const isFolder = path === `${root}/${metadata.name}` && /^pvc-[0-9a-f-]+$/.test(metadata.name ?? '');
+  const isFolder =
+    root !== undefined && path === `${root}/${metadata.name}` && /^pvc-[0-9a-f-]+$/.test(metadata.name ?? '');
   const givenBack = status?.phase === 'Released' && spec?.persistentVolumeReclaimPolicy === 'Delete';
-  return ours && here && isFolder && givenBack ? path : undefined;
+  return ours && isFolder && givenBack ? path : undefined;
 }

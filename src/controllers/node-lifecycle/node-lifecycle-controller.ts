@@ -72,6 +72,16 @@ export async function runNodeLifecycleController(
 const reporter = 'node-lifecycle-controller';
 const lostTaints = [notReadyNoExecute, unreachableNoExecute];
 
+/** What every look asks of every Node, found once for each of its versions: a large cluster has thousands, looked at every few seconds. */
+interface Traits {
+  readonly name: string;
+  readonly zone: string;
+  readonly leaseKey: string;
+  readonly counts: boolean;
+  /** Whether it still has a NoExecute taint from when it was silent or not ready. */
+  readonly isTaintedAsLost: boolean;
+}
+
 class NodeMonitor {
   readonly #context: ComponentContext;
   readonly #nodes: Informer<Node>;
@@ -80,6 +90,7 @@ class NodeMonitor {
   readonly #events: EventRecorder;
   readonly #health = new Map<string, HealthRecord>();
   readonly #known = new Map<string, Node>();
+  readonly #traits = new WeakMap<Node, Traits>();
   readonly #queues = new Map<string, PacedQueue>();
   readonly #settings: RateSettings & { readonly monitorGraceMs: number; readonly startupGraceMs: number };
   #states: ReadonlyMap<string, ZoneState> = new Map();
@@ -139,17 +150,18 @@ class NodeMonitor {
   }
 
   async #look(): Promise<void> {
-    this.#noteMembers();
+    const nodes = this.#nodes.list();
+    this.#noteMembers(nodes);
     const readyByZone = new Map<string, string[]>();
     const note = (node: Node, ready: string | undefined) => {
-      if (ready === undefined || !countsForDisruption(node)) return;
-      const zone = zoneOf(node);
+      const { zone, counts } = this.#traitsOf(node);
+      if (ready === undefined || !counts) return;
       const known = readyByZone.get(zone);
       if (known) known.push(ready);
       else readyByZone.set(zone, [ready]);
     };
     const unwell: Promise<void>[] = [];
-    for (const node of this.#nodes.list()) {
+    for (const node of nodes) {
       if (this.#isWell(node)) note(node, 'True');
       else unwell.push(this.#lookAt(node).then((ready) => note(node, ready)));
     }
@@ -157,16 +169,17 @@ class NodeMonitor {
     await this.#paceZones(readyByZone);
   }
 
-  #noteMembers(): void {
-    const present = new Set<string>();
-    for (const node of this.#nodes.list()) {
-      const name = node.metadata.name ?? '';
-      present.add(name);
-      this.#queueOf(zoneOf(node));
+  #noteMembers(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      const { name, zone } = this.#traitsOf(node);
+      this.#queueOf(zone);
       if (this.#known.has(name)) continue;
       this.#nodeEvent(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
       this.#known.set(name, node);
     }
+    // All that are there are known, so if they are as many, none has gone.
+    if (this.#known.size === nodes.length) return;
+    const present = new Set(nodes.map(({ metadata }) => metadata.name ?? ''));
     for (const [name, node] of this.#known) {
       if (present.has(name)) continue;
       this.#nodeEvent(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
@@ -182,16 +195,34 @@ class NodeMonitor {
 
   /** Whether the Node is heard of and ready and nothing is left to be done about it: so it is with nearly all, each looked at every few seconds. */
   #isWell(node: Node): boolean {
+    const { name, zone, isTaintedAsLost } = this.#traitsOf(node);
+    if (isTaintedAsLost) return false;
     const { record, after, conditions } = this.#review(node);
-    if (after !== 'True' || conditions || isTaintedAsLost(node)) return false;
-    this.#health.set(node.metadata.name ?? '', record);
-    this.#queueOf(zoneOf(node)).remove(node.metadata.name ?? '');
+    if (after !== 'True' || conditions) return false;
+    this.#health.set(name, record);
+    this.#queueOf(zone).remove(name);
     return true;
   }
 
+  #traitsOf(node: Node): Traits {
+    let traits = this.#traits.get(node);
+    if (!traits) {
+      const { name = '' } = node.metadata;
+      traits = {
+        name,
+        zone: zoneOf(node),
+        leaseKey: `${leaseNamespace}/${name}`,
+        counts: countsForDisruption(node),
+        isTaintedAsLost: lostTaints.some((taint) => hasTaint(node, taint)),
+      };
+      this.#traits.set(node, traits);
+    }
+    return traits;
+  }
+
   #review(node: Node): HealthReport {
-    const { name = '' } = node.metadata;
-    const renewTime = this.#leases.get(`${leaseNamespace}/${name}`)?.spec?.renewTime;
+    const { name, leaseKey } = this.#traitsOf(node);
+    const renewTime = this.#leases.get(leaseKey)?.spec?.renewTime;
     return reviewHealth(node, this.#settings, {
       leaseRenewTime: renewTime,
       previous: this.#health.get(name),
@@ -256,7 +287,7 @@ class NodeMonitor {
 
   #markReachable(node: Node): Promise<unknown> | undefined {
     this.#queueOf(zoneOf(node)).remove(node.metadata.name ?? '');
-    if (!isTaintedAsLost(node)) return undefined;
+    if (!this.#traitsOf(node).isTaintedAsLost) return undefined;
     return changeTaints(this.#context.client, node, { remove: lostTaints });
   }
 
@@ -338,9 +369,4 @@ class NodeMonitor {
     this.#queues.set(zone, queue);
     return queue;
   }
-}
-
-/** Whether it still has a NoExecute taint from when it was silent or not ready. */
-function isTaintedAsLost(node: Node): boolean {
-  return lostTaints.some((taint) => hasTaint(node, taint));
 }

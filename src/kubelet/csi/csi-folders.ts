@@ -8,10 +8,12 @@
  *     plugins/kubernetes.io/csi/volumeDevices/publish/NAME/UID   that disk
  *     plugins/kubernetes.io/csi/volumeDevices/staging/NAME       the disk as the node has it
  *     plugins/kubernetes.io/csi/volumeDevices/NAME/data          vol_data.json of a disk
+ *     plugins/kubernetes.io/csi/volumeDevices/NAME/dev/UID       the disk held for the Pod (`host/block-maps.ts`)
  */
 import { mkdir, readdir, readFile, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { goJson } from '../../apimachinery/go-text.ts';
+import { type BlockMap, type BlockMaps, linuxBlockMaps } from '../host/block-maps.ts';
 import { isMountPoint, unmount } from '../host/mounts.ts';
 import { ownByGroup } from '../host/ownership.ts';
 import { type CsiVolume, type LifecycleMode, sha256 } from './csi-volume.ts';
@@ -43,8 +45,10 @@ const plugin = 'kubernetes.io~csi';
 export class CsiFolders {
   readonly #pods: string;
   readonly #plugin: string;
+  readonly #maps: BlockMaps;
 
-  constructor(rootDirectory: string) {
+  constructor(rootDirectory: string, maps: BlockMaps = linuxBlockMaps) {
+    this.#maps = maps;
     this.#pods = join(rootDirectory, 'pods');
     this.#plugin = join(rootDirectory, 'plugins', 'kubernetes.io', 'csi');
   }
@@ -84,6 +88,16 @@ export class CsiFolders {
     await mkdir(dirname(link), { recursive: true, mode: 0o750 });
     await rm(link, { force: true });
     await symlink(this.publishPath(place, podUid), link);
+  }
+
+  /** What the driver published is the Pod's, and stays the same disk until `releaseDisk`. */
+  async holdDisk(place: Place, podUid: string): Promise<void> {
+    if (place.isBlock) await this.#maps.hold(this.publishPath(place, podUid), this.#map(place, podUid));
+  }
+
+  /** Before the driver lets go of it. */
+  async releaseDisk(place: Pick<Place, 'specName' | 'isBlock'>, podUid: string): Promise<void> {
+    if (place.isBlock) await this.#maps.release(this.#map(place, podUid));
   }
 
   /** After the driver has let go of it; drivers that leave an empty folder behind are forgiven. Nothing that is mounted is touched. */
@@ -142,12 +156,17 @@ export class CsiFolders {
   /** Without knowing the driver nothing better can be done. */
   async removeUnknown(publication: Publication): Promise<void> {
     const path = this.publishPath(publication, publication.podUid);
+    await this.releaseDisk(publication, publication.podUid);
     if (await isMountPoint(path)) await unmount(path);
     await this.removePublication(publication, publication.podUid);
   }
 
   giveToGroup(path: string, fsGroup: number, onRootMismatch: boolean): Promise<void> {
     return ownByGroup(path, { fsGroup, fsGroupOnRootMismatch: onRootMismatch });
+  }
+
+  #map({ specName }: Pick<Place, 'specName'>, podUid: string): BlockMap {
+    return { folder: join(this.#plugin, 'volumeDevices', specName, 'dev'), podUid };
   }
 
   #deviceData(specName: string): string {

@@ -287,6 +287,7 @@ export class CsiVolumes {
       }
       throw error;
     }
+    await folders.holdDisk(use.place, uid);
     if (fsGroup !== undefined && !capabilities.has('VOLUME_MOUNT_GROUP') && givesToGroup(volume, object)) {
       await folders.giveToGroup(publishPath, fsGroup, fsGroupChangePolicy === 'OnRootMismatch').catch((error) => {
         throw new Error(`applyFSGroup failed for vol ${volume.handle}: ${messageOf(error)}`, { cause: error });
@@ -303,6 +304,7 @@ export class CsiVolumes {
     try {
       const driver = drivers.get(use.place.driver, `${who} failed to get CSI client`);
       const targetPath = folders.publishPath(use.place, podUid);
+      await folders.releaseDisk(use.place, podUid);
       await driver.call('NodeUnpublishVolume', { volumeId: handle, targetPath }).catch((error) => {
         throw new Error(`kubernetes.io/csi: ${who} failed: ${messageOf(error)}`, { cause: error });
       });

@@ -66,6 +66,9 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
+/** Disks that Pods hold, by where they are held. */
+const held = new Map<string, string>();
+
 /** As one that starts on what lies there. */
 function kubelet(): NodeCsi {
   const { client, log, random, context } = harness;
@@ -74,7 +77,10 @@ function kubelet(): NodeCsi {
     ...parts,
     informers: context().context.informers,
     nodeName,
-    folders: new CsiFolders(root),
+    folders: new CsiFolders(root, {
+      hold: async (device, { folder, podUid }) => void held.set(join(folder, podUid), device),
+      release: async ({ folder, podUid }) => void held.delete(join(folder, podUid)),
+    }),
     tokens: new ServiceAccountTokens(parts),
     recorder: { record: (_, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     republishMs: 60_000,
@@ -561,6 +567,12 @@ describe('a disk', () => {
     const devices = join(root, 'plugins/kubernetes.io/csi/volumeDevices');
     assert.equal(path, join(root, 'pods/uid-a/volumeDevices/kubernetes.io~csi/pv-1'));
     assert.equal(readlinkSync(path), join(devices, 'publish/pv-1/uid-a'));
+    assert.deepEqual([...held], [[join(devices, 'pv-1/dev/uid-a'), join(devices, 'publish/pv-1/uid-a')]]);
+    driver.script('NodeUnpublishVolume', async ({ targetPath }) => {
+      assert.equal(held.size, 0, 'the disk is let go of before the driver takes it away');
+      rmSync(targetPath);
+      return {};
+    });
     const [stage, publish] = driver.calls.map(({ request }) => request);
     assert.equal(stage?.stagingTargetPath, join(devices, 'staging/pv-1'));
     assert.deepEqual([publish?.volumeCapability?.block, publish?.volumeCapability?.mount], [{}, undefined]);

@@ -1,5 +1,6 @@
 /** Files and logs on a real file system. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   appendFile,
   mkdir,
@@ -139,8 +140,44 @@ it('gives what lies in a local volume to the group of its Pod', needs('root'), a
   assert.equal(await volumes.mount(pod, { kind: 'local', name: 'data', path, fsGroup: 4000 }), path);
   const [folder, file] = [await stat(path), await stat(join(path, 'file'))];
   assert.deepEqual([folder.gid, folder.mode & 0o7777, file.gid, file.mode & 0o777], [4000, 0o2775, 4000, 0o660]);
-  await assert.rejects(volumes.mount(pod, { kind: 'block', name: 'disk', path }), /is not a block device/);
+  const disk = { kind: 'block', name: 'disk', volume: 'pv-1' } as const;
+  await assert.rejects(volumes.mount(pod, { ...disk, path }), /is not a block device/);
 });
+
+it(
+  'holds a disk for each Pod that has it, and lets go of it with the Pod',
+  needs('root', 'losetup', '/dev/loop-control'),
+  async (test) => {
+    const image = join(directory, 'disk.img');
+    await writeFile(image, Buffer.alloc(1024 * 1024));
+    const device = execFileSync('losetup', ['-f', '--show', image], { encoding: 'utf8' }).trim();
+    test.after(() => execFileSync('losetup', ['-d', device]));
+    const root = join(directory, 'with-disks');
+    const volumes = new LinuxVolumes(root, systemClock);
+    const held = join(root, 'plugins/kubernetes.io/local-volume/volumeDevices/pv-1');
+    test.after(() => Promise.all(['u', 'v'].map((uid) => volumes.unmountAll(uid))));
+    const locks = (name: string) => {
+      const all = execFileSync('losetup', ['-a'], { encoding: 'utf8' }).split('\n');
+      return all.filter((line) => line.includes(`(${join(held, name)})`)).length;
+    };
+    for (const uid of ['u', 'v']) {
+      const pod = { metadata: { uid }, spec: { containers: [] } };
+      const mount = () => volumes.mount(pod, { kind: 'block', name: 'disk', volume: 'pv-1', path: device });
+      const link = await mount();
+      assert.equal(await mount(), link);
+      assert.equal(link, join(root, 'pods', uid, 'volumeDevices/kubernetes.io~local-volume/pv-1'));
+      assert.equal(await readlink(link), device);
+      assert.ok((await stat(join(held, uid))).isBlockDevice());
+      assert.equal(locks(uid), 1, 'a second look holds it no second time');
+    }
+    await volumes.unmountAll('u');
+    assert.deepEqual(await readdir(held), ['v']);
+    assert.deepEqual([locks('u'), locks('v')], [0, 1]);
+    await volumes.unmountAll('v');
+    await assert.rejects(stat(held), { code: 'ENOENT' });
+    await volumes.unmountAll('v');
+  },
+);
 
 describe('logs', () => {
   const line = (n: number, stream = 'stdout', tag = 'F') =>

@@ -177,7 +177,11 @@ export interface LogRotation {
   reopen(): Promise<void>;
 }
 
-export type ProbeOutcome = { readonly result: 'success' | 'failure' | 'unknown'; readonly output: string };
+/** `warning`: passed, with something that its owner should know. */
+export type ProbeOutcome = {
+  readonly result: 'success' | 'warning' | 'failure' | 'unknown';
+  readonly output: string;
+};
 
 export interface NetworkProber {
   http(target: HttpTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome>;

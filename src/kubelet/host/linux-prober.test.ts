@@ -1,6 +1,8 @@
-/** Probes by gRPC. */
+/** Probes over the network, against servers that listen. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { grpcServer } from '../../base/grpc/index.ts';
@@ -53,5 +55,22 @@ test('a gRPC probe that gets no connection is tried until its time is over', asy
   assert.deepEqual(await probing, {
     result: 'failure',
     output: `timeout: failed to connect service "127.0.0.1:${port}" within 1.5s: context deadline exceeded`,
+  });
+});
+
+test('a redirect is followed on its own host, and one to another host is a warning with what was answered', async (t) => {
+  const server = createHttpServer((request, response) => {
+    const to = request.url === '/here' ? '/well' : request.url === '/there' ? 'http://192.0.2.1/' : undefined;
+    response.writeHead(to ? 302 : 200, to ? { location: to } : {}).end(to ? 'Found' : 'well');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const prober = new LinuxProber(systemClock);
+  const probe = (path: string) => prober.http({ url: `${origin}${path}`, headers: [] }, 5000, signal);
+  assert.deepEqual(await probe('/here'), { result: 'success', output: 'well' });
+  assert.deepEqual(await probe('/there'), {
+    result: 'warning',
+    output: 'Probe terminated redirects, Response body: Found',
   });
 });

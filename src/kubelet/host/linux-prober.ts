@@ -38,7 +38,7 @@ export class LinuxProber implements NetworkProber {
         const next = location ? new URL(location, url) : undefined;
         // A redirect to elsewhere shows that the server answers; what is there is not asked.
         if (!next || next.hostname !== started.hostname)
-          return { result: 'success', output: 'Probe terminated redirects' };
+          return { result: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
         if (hops >= maxRedirects)
           return {
             result: 'failure',

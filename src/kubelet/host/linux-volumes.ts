@@ -1,20 +1,23 @@
 /** Volumes as folders and mounts on a Linux machine. */
 import type { Stats } from 'node:fs';
-import { chmod, chown, mkdir, open, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, chown, mkdir, open, readdir, rm, rmdir, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { LocalPayload } from '../volumes/payload.ts';
 import { writeAtomically } from './atomic-writer.ts';
+import { linuxBlockMaps } from './block-maps.ts';
 import type { PodVolumes, SubPathUse } from './host.ts';
 import { beginsFileSystem, mountProgram, mountsBelow, unmount } from './mounts.ts';
 import { ownByGroup } from './ownership.ts';
 import { bindSubPath } from './sub-path.ts';
 
 const subPathsFolder = 'volume-subpaths';
+const localPlugin = 'kubernetes.io~local-volume';
 
 type FilesPayload = Extract<LocalPayload, { kind: 'files' }>;
 type EmptyDirPayload = Extract<LocalPayload, { kind: 'emptyDir' }>;
+type BlockPayload = Extract<LocalPayload, { kind: 'block' }>;
 type HostPathPayload = Extract<LocalPayload, { kind: 'hostPath' }>;
 
 export class LinuxVolumes implements PodVolumes {
@@ -36,9 +39,7 @@ export class LinuxVolumes implements PodVolumes {
         await ownByGroup(payload.path, payload);
         return payload.path;
       case 'block':
-        if (!(await stat(payload.path)).isBlockDevice())
-          throw new Error(`path "${payload.path}" is not a block device`);
-        return payload.path;
+        return this.#disk(pod, payload);
       case 'emptyDir':
         return this.#emptyDir(pod, payload);
       case 'files':
@@ -59,6 +60,35 @@ export class LinuxVolumes implements PodVolumes {
   async unmountAll(podUid: string): Promise<void> {
     await this.unmountSubPaths(podUid);
     await this.#unmountFolder(podUid, 'volumes');
+    await this.#releaseDisks(podUid);
+  }
+
+  async #disk(pod: Pod, { path, volume }: BlockPayload): Promise<string> {
+    if (!(await stat(path)).isBlockDevice()) throw new Error(`path "${path}" is not a block device`);
+    const podUid = pod.metadata.uid ?? '';
+    const link = join(this.#podDirectory(pod), 'volumeDevices', localPlugin, volume);
+    // First the link: it tells a kubelet that starts anew what is held.
+    await mkdir(dirname(link), { recursive: true, mode: 0o750 });
+    await rm(link, { force: true });
+    await symlink(path, link);
+    await linuxBlockMaps.hold(path, { folder: this.#diskFolder(volume), podUid });
+    return link;
+  }
+
+  async #releaseDisks(podUid: string): Promise<void> {
+    if (podUid === '') return;
+    const links = join(this.#rootDirectory, 'pods', podUid, 'volumeDevices', localPlugin);
+    for (const volume of await readdir(links).catch(() => [])) {
+      const folder = this.#diskFolder(volume);
+      await linuxBlockMaps.release({ folder, podUid });
+      await rm(join(links, volume), { force: true });
+      await rmdir(folder).catch(() => undefined);
+    }
+    await rm(links, { recursive: true, force: true });
+  }
+
+  #diskFolder(volume: string): string {
+    return join(this.#rootDirectory, 'plugins', 'kubernetes.io', 'local-volume', 'volumeDevices', volume);
   }
 
   async #unmountFolder(podUid: string, folder: string): Promise<void> {

@@ -88,3 +88,10 @@ describe('metrics of the kubelet', () => {
     );
   });
 });
+
+it('facts are told by their labels', () => {
+  const metrics = new KubeletMetrics();
+  metrics.show('credential_provider_config_info', { hash: 'sha256:1' });
+  const samples = samplesOf(metrics.families());
+  assert.deepEqual([...samples], [['kubelet_credential_provider_config_info{hash="sha256:1"}', '1']]);
+});

@@ -3,7 +3,7 @@
  * it. A family is told once it has a sample.
  */
 import type { Clock } from '../../base/clock.ts';
-import { counterFamily, histogramFamily, type Labels } from '../../base/metrics/families.ts';
+import { counterFamily, gaugeFamily, histogramFamily, type Labels } from '../../base/metrics/families.ts';
 import { Counts, defaultLimits, exponentialLimits, Timings } from '../../base/metrics/series.ts';
 
 const startLimits = [
@@ -77,12 +77,19 @@ const histograms = {
   },
 } as const;
 
+/** Facts that their labels tell; the value is always 1. */
+const facts = {
+  credential_provider_config_info:
+    'Information about the last applied credential provider configuration with hash as label',
+} as const;
+
 export type KubeletCounter = keyof typeof counters;
 export type KubeletTiming = keyof typeof histograms;
 
 export class KubeletMetrics {
   readonly #counts = new Map<KubeletCounter, Counts>();
   readonly #timings = new Map<KubeletTiming, Timings>();
+  readonly #facts = new Map<keyof typeof facts, Labels>();
 
   count(name: KubeletCounter, labels: Labels = {}): void {
     let counts = this.#counts.get(name);
@@ -102,6 +109,10 @@ export class KubeletMetrics {
     timings.add(labels, durationMs);
   }
 
+  show(name: keyof typeof facts, labels: Labels): void {
+    this.#facts.set(name, labels);
+  }
+
   /** However it ends. */
   async timed<T>(name: KubeletTiming, clock: Clock, work: () => Promise<T>, labels: Labels = {}): Promise<T> {
     const startedMs = clock.monotonic();
@@ -119,6 +130,7 @@ export class KubeletMetrics {
       ...[...this.#timings].map(([name, timings]) =>
         histogramFamily(`kubelet_${name}`, histograms[name].help, timings.histogram()),
       ),
+      ...[...this.#facts].map(([name, labels]) => gaugeFamily(`kubelet_${name}`, facts[name], [{ labels, value: 1 }])),
     ].join('');
   }
 }

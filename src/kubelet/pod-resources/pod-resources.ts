@@ -9,6 +9,8 @@ import type { Clock } from '../../base/clock.ts';
 import { GrpcError, grpcCodes, grpcServer } from '../../base/grpc/index.ts';
 import { TokenBucket } from '../../reconcile/token-bucket.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
+import type { DynamicResources } from '../dynamic-resources/dynamic-resources.ts';
+import type { PreparedClaim } from '../dynamic-resources/prepared-claims.ts';
 import type { Outgoing } from '../grpc/codec.ts';
 import { handleTable } from '../grpc/table-handlers.ts';
 import type { SocketFolder } from '../host/host.ts';
@@ -19,6 +21,7 @@ import {
   type ContainerDevices,
   type ContainerMemory,
   type ContainerResources,
+  type DynamicResource,
   type PodResources,
   podResourcesListerService,
 } from './gen/pod-resources-v1.ts';
@@ -28,6 +31,7 @@ export interface PodResourcesOptions {
   readonly signal: AbortSignal;
   readonly folder: SocketFolder;
   readonly devices?: NodeDevices | undefined;
+  readonly dynamicResources?: DynamicResources | undefined;
   readonly resources?: NodeResources | undefined;
   readonly metrics?: KubeletMetrics | undefined;
   /** That run, are about to, or are ending. */
@@ -101,25 +105,44 @@ export async function servePodResources(options: PodResourcesOptions): Promise<v
   else signal.addEventListener('abort', () => server.close(), { once: true });
 }
 
-type Holders = Pick<PodResourcesOptions, 'devices' | 'resources'>;
+type Holders = Pick<PodResourcesOptions, 'devices' | 'dynamicResources' | 'resources'>;
 
 /** Init containers that have ended hold nothing. */
 function podResources(pod: Pod, holders: Holders): Outgoing<PodResources> {
-  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { name = '', namespace = '' } = pod.metadata;
   const containers = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
-  return { name, namespace, containers: containers.map((container) => containerResources(uid, container, holders)) };
+  return { name, namespace, containers: containers.map((container) => containerResources(pod, container, holders)) };
 }
 
 function containerResources(
-  uid: string,
-  { name }: Container,
-  { devices, resources }: Holders,
+  pod: Pod,
+  container: Container,
+  { devices, dynamicResources, resources }: Holders,
 ): Outgoing<ContainerResources> {
+  const { uid = '' } = pod.metadata;
+  const { name } = container;
   return {
     name,
     devices: heldDevices(uid, name, devices),
     cpuIds: resources?.exclusiveCpus(uid, name).map(BigInt) ?? [],
     memory: resources?.memoryOf(uid, name).map(containerMemory) ?? [],
+    dynamicResources: dynamicResources?.claimsOf(pod, container).map(dynamicResource) ?? [],
+  };
+}
+
+function dynamicResource({ drivers, name, namespace }: PreparedClaim): Outgoing<DynamicResource> {
+  return {
+    claimName: name,
+    claimNamespace: namespace,
+    claimResources: [...drivers].flatMap(([driverName, devices]) =>
+      devices.map(({ cdiIds, device, pool, shareId }) => ({
+        driverName,
+        poolName: pool,
+        deviceName: device,
+        cdiDevices: cdiIds.map((id) => ({ name: id })),
+        shareId,
+      })),
+    ),
   };
 }
 

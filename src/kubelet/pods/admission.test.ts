@@ -57,13 +57,13 @@ it('refuses strict supplemental groups where the runtime does not know them', ()
     status: { allocatable: { pods: '10' }, features: { supplementalGroupsPolicy } },
   });
   const strict = pod({ securityContext: { supplementalGroupsPolicy: 'Strict' } });
-  assert.deepEqual(rejectionOf(strict, [], node(false)), {
+  assert.deepEqual(rejectionOf(strict, [], { node: node(false) }), {
     reason: 'SupplementalGroupsPolicyNotSupported',
     message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
   });
-  assert.equal(rejectionOf(strict, [], node(true)), undefined);
+  assert.equal(rejectionOf(strict, [], { node: node(true) }), undefined);
   assert.equal(
-    rejectionOf(pod({ securityContext: { supplementalGroupsPolicy: 'Merge' } }), [], node(false)),
+    rejectionOf(pod({ securityContext: { supplementalGroupsPolicy: 'Merge' } }), [], { node: node(false) }),
     undefined,
   );
 });

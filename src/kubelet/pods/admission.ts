@@ -3,9 +3,9 @@
  * Pure; reasons and messages are upstream's.
  */
 import { matchesNodeSelection } from '../../api/core/v1/node-affinity.ts';
-import { amountsOf, podRequests, type ResourceAmounts } from '../../api/core/v1/pod-resources.ts';
+import { add, amountsOf, podRequests, type ResourceAmounts } from '../../api/core/v1/pod-resources.ts';
 import { tolerates } from '../../api/core/v1/tolerations.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { isStaticPod } from './pod-phase.ts';
 
 export interface Rejection {
@@ -13,10 +13,33 @@ export interface Rejection {
   readonly message: string;
 }
 
+/** What a Pod asks for. */
+export type RequestsOf = (pod: Pod) => ResourceAmounts;
+
+/**
+ * Each Pod is asked once for as long as its spec stays the same: whoever lets many Pods in would reckon those that are there again and
+ * again.
+ */
+export function rememberedRequests(): RequestsOf {
+  const known = new WeakMap<PodSpec, ResourceAmounts>();
+  return (pod) => {
+    let requests = known.get(pod.spec);
+    if (!requests) {
+      requests = podRequests(pod);
+      known.set(pod.spec, requests);
+    }
+    return requests;
+  };
+}
+
 /** `others` are the Pods that hold resources of the node: all that have not ended. */
-export function rejectionOf(pod: Pod, others: readonly Pod[], node: Node): Rejection | undefined {
+export function rejectionOf(
+  pod: Pod,
+  others: readonly Pod[],
+  { node, requestsOf = podRequests }: { readonly node: Node; readonly requestsOf?: RequestsOf | undefined },
+): Rejection | undefined {
   return (
-    insufficient(pod, others, node) ??
+    insufficient(pod, others, { node, requestsOf }) ??
     wrongNode(pod, node) ??
     portConflict(pod, others) ??
     untolerated(pod, node) ??
@@ -24,14 +47,17 @@ export function rejectionOf(pod: Pod, others: readonly Pod[], node: Node): Rejec
   );
 }
 
-function insufficient(pod: Pod, others: readonly Pod[], node: Node): Rejection | undefined {
+function insufficient(
+  pod: Pod,
+  others: readonly Pod[],
+  { node, requestsOf }: { readonly node: Node; readonly requestsOf: RequestsOf },
+): Rejection | undefined {
   const allocatable: ResourceAmounts = amountsOf(node.status?.allocatable);
   const pods = allocatable.pods ?? 0;
   if (others.length + 1 > pods) return outOf('pods', 1, others.length, pods);
-  const requests = podRequests(pod);
+  const requests = requestsOf(pod);
   const used: Record<string, number> = {};
-  for (const other of others)
-    for (const [name, amount] of Object.entries(podRequests(other))) used[name] = (used[name] ?? 0) + amount;
+  for (const other of others) add(used, requestsOf(other));
   for (const [name, amount] of Object.entries(requests)) {
     const capacity = allocatable[name];
     // Extended resources that the node does not have are their device plugin's to refuse.

@@ -93,6 +93,7 @@ async function startNow(
   const restartCount = nextRestartCount(spec, context);
   const config = await asStartError('CreateContainerConfigError', signal, event, async () => {
     const devices = await services.devices?.prepare(pod, spec);
+    const claimed = services.dynamicResources?.cdiDevices(pod, spec) ?? [];
     const [declared] = await allEnded([
       environmentOf(services, spec, context),
       services.host.files.prepareContainer(pod, spec, restartCount),
@@ -105,7 +106,7 @@ async function startNow(
       environment: withDeclared(devices?.environment, declared),
       mounts: [...(devices?.mounts ?? []), ...mounts],
       devices: [...(devices?.devices ?? []), ...blockDevices(pod, spec, context.volumePaths)],
-      cdiDevices: devices?.cdiDevices,
+      cdiDevices: [...new Set([...(devices?.cdiDevices ?? []), ...claimed])],
       annotations: devices?.annotations,
       imageRef: image.ref,
       image: image.image,
@@ -121,7 +122,8 @@ async function startNow(
   );
   services.allocations.actuate(pod.metadata.uid ?? '', spec, id);
   event('Normal', 'Created', 'Container created');
-  await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id, { signal }));
+  // Not given up when the Pod is to end: a start that is cut off halfway looks like a container that could not be started.
+  await asStartError('RunContainerError', signal, event, () => services.runtime.startContainer(id));
   event('Normal', 'Started', 'Container started');
   await allEnded([services.host.files.linkLog(pod, spec, id, restartCount), postStart(services, spec, id, context)]);
   return id;

@@ -249,6 +249,7 @@ async function makeSandbox(services: PodServices, plan: PodPlan, context: Sandbo
     await stopAll(services, pod, observed, { graceSeconds, podIp: '', signal });
     for (const { id } of observed.sandboxes) await runtime.stopPodSandbox(id, { signal });
   }
+  await prepareClaims(services, pod);
   const hasOwnUsers = pod.spec.hostUsers === false;
   metrics.count('started_pods_total');
   if (hasOwnUsers) metrics.count('started_user_namespaced_pods_total');
@@ -269,6 +270,16 @@ async function makeSandbox(services: PodServices, plan: PodPlan, context: Sandbo
     metrics.count('started_pods_errors_total');
     if (hasOwnUsers) metrics.count('started_user_namespaced_pods_errors_total');
     services.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
+    throw error;
+  }
+}
+
+async function prepareClaims(services: PodServices, pod: Pod): Promise<void> {
+  try {
+    await services.dynamicResources?.prepare(pod);
+  } catch (error) {
+    const message = `Failed to prepare dynamic resources: ${messageOf(error)}`;
+    services.event(pod, 'Warning', 'FailedPrepareDynamicResources', message);
     throw error;
   }
 }

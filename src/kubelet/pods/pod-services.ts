@@ -7,6 +7,7 @@ import type { CauseNote } from '../../reconcile/causes.ts';
 import type { KubeletConfiguration } from '../configuration.ts';
 import type { NodeCsi } from '../csi/node-csi.ts';
 import type { NodeDevices } from '../devices/node-devices.ts';
+import type { DynamicResources } from '../dynamic-resources/dynamic-resources.ts';
 import type { MachineFacts, NodeHost } from '../host/host.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { KeyedBackoff } from '../keyed-backoff.ts';
@@ -47,6 +48,8 @@ export interface PodServices {
   readonly csi?: NodeCsi | undefined;
   /** Absent: there are none. */
   readonly devices?: NodeDevices | undefined;
+  /** Absent where there can be no drivers of claimed devices. */
+  readonly dynamicResources?: DynamicResources | undefined;
   /** The groups above Pods get what they need for the Pods that there are now. What fails is tried again later, and is no Pod's business. */
   ensureNodeCgroups(): Promise<void>;
   /** All Services known; empty until they are. */

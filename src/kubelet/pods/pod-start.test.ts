@@ -146,6 +146,28 @@ describe('the start of a Pod', () => {
     assert.equal((await getPod(client, 'web'))?.status?.phase, 'Running');
   });
 
+  it('finishes the start of a container whose Pod is deleted meanwhile, and stops it then', async ({ mock }) => {
+    const { run, client, clock, runtime } = await setUp();
+    const started = Promise.withResolvers<void>();
+    const start = runtime.startContainer.bind(runtime);
+    const signals: unknown[] = [];
+    mock.method(runtime, 'startContainer', async (...[id, options]: Parameters<typeof start>) => {
+      signals.push(options?.signal);
+      await started.promise;
+      return start(id, options);
+    });
+    const stops = mock.method(runtime, 'stopContainer');
+    await run(testPod('web', node, { containers: [container] }));
+    await client.delete(pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 1 });
+    await clock.advance(1000);
+    assert.deepEqual([signals, stops.mock.callCount()], [[undefined], 0]);
+
+    started.resolve();
+    await clock.advance(5000);
+    assert.equal(stops.mock.callCount(), 1);
+    assert.equal(await getPod(client, 'web'), undefined);
+  });
+
   it('asks about a container that it has started while it lists all, and once', async ({ mock }) => {
     const { run, runtime } = await setUp();
     const order: string[] = [];

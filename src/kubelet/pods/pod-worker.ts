@@ -10,7 +10,7 @@
  */
 
 import { qosClass } from '../../api/core/v1/quality-of-service.ts';
-import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { Pod, PodStatus, ResourceStatus } from '../../api/gen/core-v1.ts';
 import { messageOf } from '../../apimachinery/status.ts';
 import { timeOr } from '../../apimachinery/time.ts';
 import type { Timer } from '../../base/clock.ts';
@@ -32,6 +32,7 @@ import { unmountVolumes } from './pod-mounts.ts';
 import { hasWork, type PlanFacts, planPod } from './pod-plan.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus, rejectedStatus, type TerminationCause } from './pod-status.ts';
+import { throughRestartGates } from './restart-gates.ts';
 import { emptyRuntimePod, observePod, type RuntimePod, readySandbox, runningContainers } from './runtime-pod.ts';
 import type { StatusTarget } from './status-writer.ts';
 
@@ -100,9 +101,10 @@ export class PodWorker {
     this.#resize = new PodResize(options.services, pod);
   }
 
-  /** As it runs here: with the resources that it was given. */
+  /** As it runs here: with the resources that it was given, and without what gates are closed for. */
   get pod(): Pod {
-    return this.#services.allocations.allocated(this.#pod);
+    const { allocations, configuration } = this.#services;
+    return throughRestartGates(allocations.allocated(this.#pod), configuration.featureGates);
   }
 
   /** Asks for more than there is now. */
@@ -345,6 +347,8 @@ export class PodWorker {
       throw new Error(
         `detected running containers after a successful KillPod, CRI violation: ${alive.map(({ id }) => id)}`,
       );
+    // Once the API server knows that nothing runs any more, others may get the devices.
+    await this.#services.dynamicResources?.release(this.uid);
     this.#verdicts.stopAll();
     this.#waiting.clear();
     this.#services.explain(this.#pod, []);
@@ -432,8 +436,7 @@ export class PodWorker {
   #publish(isTerminal: boolean): void {
     if (isTerminal) this.#resize.end();
     const target = this.#target();
-    const { clock, configuration, devices, metrics, statuses, runtimeName } = this.#services;
-    const showsDevices = isGateOn(configuration.featureGates, 'ResourceHealthStatus');
+    const { clock, metrics, statuses, runtimeName } = this.#services;
     const status = podStatus({
       pod: this.#podWithStatus(),
       observed: this.#observed,
@@ -450,7 +453,7 @@ export class PodWorker {
         isStarted: (id) => this.#verdicts.isStarted(id),
         isReady: (id) => this.#verdicts.isReady(id),
         resourcesOf: (name, id) => this.#services.allocations.actuated(this.uid, name, id),
-        devicesOf: (name) => (showsDevices && devices ? devices.health(this.uid, name) : []),
+        devicesOf: (name) => this.#devicesOf(name),
       },
     });
     if (status.phase === 'Running' && this.#status?.phase === 'Pending')
@@ -459,6 +462,14 @@ export class PodWorker {
     if (target && !this.#isGone) statuses.set(target, status, this.#pod);
     if (!isTerminal && this.#stage === 'syncing' && (status.phase === 'Succeeded' || status.phase === 'Failed'))
       this.#isDirty = true;
+  }
+
+  #devicesOf(container: string): readonly ResourceStatus[] {
+    const { configuration, devices, dynamicResources } = this.#services;
+    if (!isGateOn(configuration.featureGates, 'ResourceHealthStatus')) return [];
+    const spec = this.#pod.spec.containers.find(({ name }) => name === container);
+    const claimed = spec ? dynamicResources?.health(this.#pod, spec) : undefined;
+    return [...(devices?.health(this.uid, container) ?? []), ...(claimed ?? [])];
   }
 
   /** With the newest status of our own, and the conditions that others have set meanwhile. */
@@ -473,7 +484,8 @@ export class PodWorker {
       ),
       ...foreign,
     ];
-    return { ...pod, status: { ...own, conditions: inOrder(conditions, own) } };
+    const { resourceClaimStatuses } = this.#pod.status ?? {};
+    return { ...pod, status: { ...own, resourceClaimStatuses, conditions: inOrder(conditions, own) } };
   }
 
   #target(): StatusTarget | undefined {

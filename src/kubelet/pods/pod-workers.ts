@@ -196,7 +196,7 @@ export class PodWorkers {
           (worker.stage === 'syncing' || worker.stage === 'terminating'),
       )
       .map((worker) => worker.pod);
-    return rejectionOf(pod, others, this.#options.node());
+    return rejectionOf(pod, others, { node: this.#options.node() });
   }
 
   /** The most important first: each takes what it needs when it is woken. */

@@ -156,7 +156,8 @@ class ProbeLoop {
 
   #count({ result, output }: ProbeOutcome): void {
     const { event, log, container } = this.#options;
-    if (result !== 'success') {
+    if (result === 'warning') event('ProbeWarning', `${this.kind} probe warning: ${output}`);
+    else if (result !== 'success') {
       const message =
         result === 'failure'
           ? `${this.kind} probe failed: ${output}`
@@ -166,7 +167,7 @@ class ProbeLoop {
     }
     // What could not be tried tells nothing.
     if (result === 'unknown') return;
-    const passed = result === 'success';
+    const passed = result === 'success' || result === 'warning';
     this.#run = passed === this.#last ? this.#run + 1 : 1;
     this.#last = passed;
     const threshold = passed ? (this.#probe.successThreshold ?? 1) : (this.#probe.failureThreshold ?? 3);

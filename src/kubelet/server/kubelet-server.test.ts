@@ -247,6 +247,8 @@ describe('pages', () => {
   it('runs a command to its end', async () => {
     const answer = await call('/run/default/web/main?cmd=echo%20a%20b', { method: 'POST' });
     assert.deepEqual([answer.status, answer.text], [200, 'a b\n']);
+    const long = 'a'.repeat(100_000);
+    assert.equal((await call(`/run/default/web/main?cmd=echo%20${long}`, { method: 'POST' })).text, `${long}\n`);
     assert.equal((await call('/run/default/none/main?cmd=true', { method: 'POST' })).text, 'pod does not exist');
     const missing = await call('/run/default/web/none?cmd=true', { method: 'POST' });
     assert.deepEqual([missing.status, missing.text], [500, 'container not found ("none")']);

@@ -58,6 +58,8 @@ export interface KubeletServer {
 
 /** Matches the idle time of the API server's connections. */
 const keepAliveTimeoutMs = 90_000;
+/** As the API server's, and upstream's: the words of a command come in the path. */
+const maxHeaderBytes = 1024 * 1024;
 
 /** Rejects when an address cannot be had; nothing listens then. */
 export async function startKubeletServer(view: KubeletView, options: KubeletServerOptions): Promise<KubeletServer> {
@@ -105,6 +107,7 @@ class HttpsServer {
       requestCert: true,
       rejectUnauthorized: false,
       keepAliveTimeout: keepAliveTimeoutMs,
+      maxHeaderSize: maxHeaderBytes,
     });
     this.server.on('request', (request, response) => void this.#serve(request, response));
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -37,6 +37,8 @@ export interface KubeletView {
   podPressure?(namespace: string, name: string): Promise<PressureStalls | undefined>;
   /** How long calls of CSI drivers took. */
   csiCalls?(): readonly HistogramSample[];
+  /** What is counted of claimed devices, as text of a page of metrics. */
+  claimedDevices?(): string;
   /** How full a Pod's volumes are whose drivers tell; by name in the Pod. */
   volumeStats?(namespace: string, name: string): readonly PodVolumeStats[];
   /** CPU time that the whole machine has used since its start; absent where nobody counts it. */
@@ -112,6 +114,7 @@ export function viewOf(
       return pod && kubelet.host.cgroups.pressure(pod);
     },
     csiCalls: () => kubelet.csi?.calls() ?? [],
+    claimedDevices: () => kubelet.dynamicResources?.families() ?? '',
     volumeStats(namespace, name) {
       const pod = kubelet.pod(namespace, name);
       if (!pod || !kubelet.csi) return [];

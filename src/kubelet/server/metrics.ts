@@ -52,6 +52,7 @@ export async function kubeletMetrics(view: KubeletView, usage: ProcessUsage, req
     view.metrics?.families() ?? '',
     ...nodeCareMetrics(view.counts?.()),
     csiFamily(view.csiCalls?.() ?? []),
+    view.claimedDevices?.() ?? '',
     ...certificateMetrics(view.certificates),
     counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [
       { value: usage.cpuSeconds },

@@ -30,7 +30,8 @@ export type LocalPayload = {
   /** A folder of this node that outlives the Pod. */
   | { readonly kind: 'local'; readonly path: string }
   /** A disk that containers get whole, as a device. */
-  | { readonly kind: 'block'; readonly path: string }
+  /** `volume`: name of the PersistentVolume. */
+  | { readonly kind: 'block'; readonly path: string; readonly volume: string }
   | {
       readonly kind: 'files';
       readonly plugin: 'configmap' | 'secret' | 'downward-api' | 'projected';

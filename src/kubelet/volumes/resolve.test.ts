@@ -118,7 +118,7 @@ describe('a claim', () => {
       fsGroup: 7,
       fsGroupOnRootMismatch: false,
     });
-    assert.deepEqual(await resolve(claimed('disk')), { name: 'v', kind: 'block', path: '/dev/sdb' });
+    assert.deepEqual(await resolve(claimed('disk')), { name: 'v', kind: 'block', path: '/dev/sdb', volume: 'pv-disk' });
   });
 
   it('of an ephemeral volume must have been made for the Pod', async () => {

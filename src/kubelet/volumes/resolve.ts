@@ -123,7 +123,7 @@ class VolumeResolver {
     if (spec.hostPath) return { name, kind: 'hostPath', path: spec.hostPath.path, type: spec.hostPath.type ?? '' };
     if (!spec.local) throw new VolumeError(name, `no volume plugin matched for persistent volume ${metadata.name}`);
     const { path } = spec.local;
-    if (spec.volumeMode === 'Block') return { name, kind: 'block', path };
+    if (spec.volumeMode === 'Block') return { name, kind: 'block', path, volume: metadata.name ?? '' };
     return isReadOnly ? { name, kind: 'local', path } : { ...this.#ownership(name), kind: 'local', path };
   }
 

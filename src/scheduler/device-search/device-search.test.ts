@@ -243,6 +243,42 @@ const cases: readonly (readonly [behaviour: string, situation: Situation, expect
     'r=nic; r=nic',
   ],
   [
+    'gives one claim no more of a device than there is',
+    {
+      slices: [shared],
+      claims: [claim({ requests: [bandwidth('6G'), exactly('all', { allocationMode: 'All' })] })],
+    },
+    'cannot allocate all claims',
+  ],
+  [
+    'takes no counters for devices that are tainted',
+    {
+      slices: parts.map((one) => ({
+        ...one,
+        spec: {
+          ...one.spec,
+          devices: one.spec.devices?.map((part) =>
+            part.name !== 'part-2' ? { ...part, taints: [{ key: 'broken', effect: 'NoSchedule' as const }] } : part,
+          ),
+        },
+      })),
+      claims: [claim({ requests: [exactly('r')] })],
+    },
+    'r=part-2',
+  ],
+  [
+    'tells of the first mistake, request by request',
+    {
+      slices: [slice('s', { devices: devices('a', 'a') })],
+      claims: [
+        claim({
+          requests: [exactly('x', { allocationMode: 'All' }), exactly('y', { deviceClassName: 'none' })],
+        }),
+      ],
+    },
+    'throws: claim default/c, request x: asks for all devices, but resource pool gpu.example.com/p is currently invalid',
+  ],
+  [
     'shares no more than there is',
     {
       slices: [shared],

@@ -16,7 +16,7 @@ import { addConsumed, type Consumed, consumedBy, hasCapacity } from './capacity.
 import { type Candidate, type Constraint, constraintOf } from './constraints.ts';
 import { PoolCounters } from './counters.ts';
 import { type DevicePool, deviceKey, poolKey, reaches } from './pools.ts';
-import { type ClaimRequest, claimName, requestsOf, type WantedDevices } from './requests.ts';
+import { type ClaimRequest, claimName, type RequestReading, requestsOf, type WantedDevices } from './requests.ts';
 
 /** What is taken already, in the whole cluster. Devices by `deviceKey`. */
 export interface DevicesInUse {
@@ -29,7 +29,7 @@ export interface SearchContext {
   readonly node: Node;
   readonly pools: readonly DevicePool[];
   readonly inUse: DevicesInUse;
-  classOf: Parameters<typeof requestsOf>[1];
+  readonly classOf: RequestReading['classOf'];
   matcherOf(expression: string): DeviceMatcher;
 }
 
@@ -117,22 +117,25 @@ class DeviceSearch {
     this.#listed = context.pools
       .filter(({ isIncomplete, isInvalid }) => !isIncomplete && !isInvalid)
       .flatMap(listDevices);
-    this.#claims = claims.map((claim) => ({
-      claim,
-      requests: requestsOf(claim, context.classOf),
-      constraints: (claim.spec.devices?.constraints ?? []).map((constraint, index) => {
-        const known = constraintOf(constraint);
-        if (known) return known;
-        const problem = 'empty constraint (unsupported constraint type?)';
-        throw new Error(`claim ${claimName(claim)}, constraint #${index}: ${problem}`);
-      }),
-      devices: [],
-      chosen: [],
-    }));
+    this.#claims = claims.map((claim) => this.#stateOf(claim));
+  }
+
+  #stateOf(claim: ResourceClaim): ClaimState {
+    const requests = requestsOf(claim, {
+      classOf: this.#context.classOf,
+      onEach: (wanted) => void this.#countOf(claim, wanted),
+    });
+    this.#checkSize(claim, requests);
+    const constraints = (claim.spec.devices?.constraints ?? []).map((constraint, index) => {
+      const known = constraintOf(constraint);
+      if (known) return known;
+      const problem = 'empty constraint (unsupported constraint type?)';
+      throw new Error(`claim ${claimName(claim)}, constraint #${index}: ${problem}`);
+    });
+    return { claim, requests, constraints, devices: [], chosen: [] };
   }
 
   run(): SearchOutcome {
-    for (const state of this.#claims) this.#checkSize(state);
     if (this.#step({ claim: 0, request: 0, taken: 0, from: 0 }) !== 'yes') {
       const isInvalid = this.#context.pools.some((pool) => pool.isInvalid);
       const reason = isInvalid ? 'invalid resource pools were encountered' : 'cannot allocate all claims';
@@ -141,7 +144,7 @@ class DeviceSearch {
     return { solutions: this.#claims.map(({ claim, devices, chosen }) => ({ claim, devices, chosen })) };
   }
 
-  #checkSize({ claim, requests }: ClaimState): void {
+  #checkSize(claim: ResourceClaim, requests: readonly ClaimRequest[]): void {
     let least = 0;
     for (const { choices } of requests) least += Math.min(...choices.map((wanted) => this.#countOf(claim, wanted)));
     if (least <= mostDevices) return;
@@ -158,11 +161,11 @@ class DeviceSearch {
     const known = this.#all.get(wanted);
     if (known) return known;
     const where = `claim ${claimName(claim)}, request ${wanted.alternative ?? wanted.request}`;
-    for (const pool of this.#context.pools) {
+    const all = this.#context.pools.flatMap((pool) => {
       const what = pool.isIncomplete ? 'currently being updated' : pool.isInvalid ? 'currently invalid' : undefined;
       if (what) throw new Error(`${where}: asks for all devices, but resource pool ${poolKey(pool)} is ${what}`);
-    }
-    const all = this.#listed.filter((one) => this.#isSelectable(claim, wanted, one) && this.#isLeft(wanted, one));
+      return listDevices(pool).filter((one) => this.#isSelectable(claim, wanted, one) && this.#isLeft(wanted, one));
+    });
     this.#all.set(wanted, all);
     return all;
   }
@@ -257,15 +260,12 @@ class DeviceSearch {
   }
 
   /** Takes the device, and says how to give it back; undefined where it cannot be had. */
-  #take(state: ClaimState, { device, key, pool, slice }: Listed, { claim, wanted }: Step & { wanted: WantedDevices }) {
-    const { inUse } = this.#context;
+  #take(state: ClaimState, one: Listed, { claim, wanted }: Step & { wanted: WantedDevices }) {
+    const { device, key, pool, slice } = one;
     const isShared = device.allowMultipleAllocations === true;
-    if (!this.#isFree(wanted, { device, key, pool, slice }, claim)) return undefined;
+    if (!this.#isFree(wanted, one, claim)) return undefined;
     if ((device.taints ?? []).some((taint) => isInTheWay(taint, wanted))) return undefined;
-    // What shares a device uses its counters once.
-    const usesCounters =
-      (device.consumesCounters?.length ?? 0) > 0 && !(isShared && (inUse.consumed(key) ?? this.#consumed.get(key)));
-    const counters = usesCounters ? this.#countersOf(pool) : undefined;
+    const counters = this.#usesCounters(one) ? this.#countersOf(pool) : undefined;
     if (counters?.take(device) === false) return undefined;
     const candidate: Candidate = {
       driver: pool.driver,
@@ -274,10 +274,14 @@ class DeviceSearch {
       subRequest: wanted.alternative,
     };
     const objecting = state.constraints.findIndex((constraint) => !constraint.add(candidate));
-    if (objecting >= 0) {
-      for (const constraint of state.constraints.slice(0, objecting)) constraint.remove(candidate);
+    const added = objecting < 0 ? state.constraints : state.constraints.slice(0, objecting);
+    const giveBack = () => {
       counters?.giveBack(device);
-      if (wanted.mode !== 'All') return undefined;
+      for (const constraint of added) constraint.remove(candidate);
+    };
+    if (objecting >= 0 || !this.#isLeft(wanted, one)) {
+      giveBack();
+      if (objecting < 0 || wanted.mode !== 'All') return undefined;
       const problem = `cannot add device ${key} because a claim constraint would not be satisfied`;
       throw new Error(`claim ${claimName(state.claim)}, request ${wanted.alternative ?? wanted.request}: ${problem}`);
     }
@@ -287,9 +291,15 @@ class DeviceSearch {
     return () => {
       state.devices.pop();
       this.#forget(key, claim, consumed);
-      counters?.giveBack(device);
-      for (const constraint of state.constraints) constraint.remove(candidate);
+      giveBack();
     };
+  }
+
+  /** Those who share a device use its counters once. */
+  #usesCounters({ device, key }: Listed): boolean {
+    if ((device.consumesCounters?.length ?? 0) === 0) return false;
+    const isUsed = this.#context.inUse.consumed(key) !== undefined || this.#consumed.has(key);
+    return device.allowMultipleAllocations !== true || !isUsed;
   }
 
   #note(key: string, claim: number, consumed: Consumed | undefined): void {

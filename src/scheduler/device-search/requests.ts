@@ -35,10 +35,13 @@ export const resultName = ({ alternative, request }: WantedDevices): string =>
 
 export const claimName = ({ metadata }: ResourceClaim): string => `${metadata.namespace}/${metadata.name}`;
 
-export function requestsOf(
-  claim: ResourceClaim,
-  classOf: (name: string) => DeviceClass | undefined,
-): readonly ClaimRequest[] {
+export interface RequestReading {
+  classOf(name: string): DeviceClass | undefined;
+  /** Told of each in its turn, before what is wrong with the next is found. */
+  onEach(wanted: WantedDevices): void;
+}
+
+export function requestsOf(claim: ResourceClaim, { classOf, onEach }: RequestReading): readonly ClaimRequest[] {
   return (claim.spec.devices?.requests ?? []).map((request) => ({
     choices: rowsOf(request).map(({ row, alternative }) => {
       const where = `claim ${claimName(claim)}, request ${alternative ?? request.name}`;
@@ -51,7 +54,7 @@ export function requestsOf(
       }
       const mode = row.allocationMode ?? 'ExactCount';
       if (mode !== 'ExactCount' && mode !== 'All') throw new Error(`${where}: unsupported count mode ${mode}`);
-      return {
+      const wanted: WantedDevices = {
         request: request.name,
         alternative,
         deviceClass,
@@ -62,6 +65,8 @@ export function requestsOf(
         tolerations: row.tolerations,
         capacity: row.capacity?.requests,
       };
+      onEach(wanted);
+      return wanted;
     }),
   }));
 }

@@ -1,13 +1,12 @@
 /** Two Pods on a node cannot have the same port of the host. */
 import type { ContainerPort } from '../../api/gen/core-v1.ts';
 import type { SchedulingPlugin } from '../framework.ts';
-import { podInfoOf } from '../pod-info.ts';
 
 export const nodePorts: SchedulingPlugin = {
   name: 'NodePorts',
   helpedBy: ['NodeAdded', 'PodRemoved'],
-  prepare(pod) {
-    const { hostPorts } = podInfoOf(pod);
+  prepare(pod, state) {
+    const { hostPorts } = state.infoOf(pod);
     if (hostPorts.length === 0) return undefined;
     const rejection = {
       plugin: 'NodePorts',

@@ -5,13 +5,12 @@
 
 import type { NodeInfo } from '../cluster-state.ts';
 import { maxNodeScore, type SchedulingPlugin } from '../framework.ts';
-import { podInfoOf } from '../pod-info.ts';
 
 export const nodeResourcesFit: SchedulingPlugin = {
   name: 'NodeResourcesFit',
   helpedBy: ['NodeAdded', 'NodeChanged', 'PodChanged', 'PodRemoved'],
-  prepare(pod) {
-    const info = podInfoOf(pod);
+  prepare(pod, state) {
+    const info = state.infoOf(pod);
     const wanted = Object.entries(info.requests).filter(([, amount]) => amount > 0);
     const { cpu = 0, memory = 0 } = info.scoredRequests;
     return {
@@ -61,8 +60,8 @@ function lacking(node: NodeInfo, wanted: readonly (readonly [string, number])[],
 export const nodeResourcesBalancedAllocation: SchedulingPlugin = {
   name: 'NodeResourcesBalancedAllocation',
   helpedBy: [],
-  prepare(pod) {
-    const { cpu = 0, memory = 0 } = podInfoOf(pod).requests;
+  prepare(pod, state) {
+    const { cpu = 0, memory = 0 } = state.infoOf(pod).requests;
     // A Pod that asks for nothing leaves every node as balanced as it was.
     if (!cpu && !memory) return undefined;
     return {

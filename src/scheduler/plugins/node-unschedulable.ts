@@ -9,6 +9,6 @@ export const nodeUnschedulable: SchedulingPlugin = {
     const taint = { key: wellKnownTaints.unschedulable, effect: 'NoSchedule' } as const;
     if (isTolerated(taint, pod.spec.tolerations)) return undefined;
     const rejection = { plugin: 'NodeUnschedulable', reasons: ['node(s) were unschedulable'], resolvable: false };
-    return { filter: (node) => (node.node.spec?.unschedulable ? rejection : undefined) };
+    return { filter: (node) => (node.isUnschedulable ? rejection : undefined) };
   },
 };

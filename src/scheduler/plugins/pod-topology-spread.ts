@@ -4,7 +4,7 @@
  * Service selects it is spread by upstream's default: over hosts (maxSkew 3) and zones (5), as a preference.
  */
 import { matchesNodeSelection } from '../../api/core/v1/node-affinity.ts';
-import { untoleratedTaint } from '../../api/core/v1/tolerations.ts';
+import { isTolerated } from '../../api/core/v1/tolerations.ts';
 import type { Pod, TopologySpreadConstraint } from '../../api/gen/core-v1.ts';
 import { type LabelMatcher, labelMatcherOf, nothing } from '../../apimachinery/labels.ts';
 import type { ClusterState, NodeInfo } from '../cluster-state.ts';
@@ -62,7 +62,7 @@ function constraintOf(constraint: TopologySpreadConstraint, pod: Pod): Constrain
     counts(node) {
       if ((constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor' && !matchesNodeSelection(pod, node.node)) return false;
       if ((constraint.nodeTaintsPolicy ?? 'Ignore') === 'Ignore') return true;
-      return untoleratedTaint(node.node.spec?.taints, pod.spec.tolerations, ['NoSchedule', 'NoExecute']) === undefined;
+      return node.hardTaints.every((taint) => isTolerated(taint, pod.spec.tolerations));
     },
   };
 }
@@ -129,7 +129,7 @@ function scoreBy(
 ): PreparedPlugin {
   if (constraints.length === 0) return {};
   const namespace = pod.metadata.namespace;
-  const ignored = new Set<string>();
+  const ignored = new Set<NodeInfo>();
   let domains: readonly {
     readonly constraint: Constraint;
     readonly weight: number;
@@ -139,10 +139,10 @@ function scoreBy(
   return {
     prepareScores(feasible) {
       ignored.clear();
-      for (const node of feasible)
-        if (needAllLabels && constraints.some(({ topologyKey }) => node.label(topologyKey) === undefined))
-          ignored.add(node.name);
-      const taking = feasible.filter((node) => !ignored.has(node.name));
+      if (needAllLabels)
+        for (const node of feasible)
+          if (constraints.some(({ topologyKey }) => node.label(topologyKey) === undefined)) ignored.add(node);
+      const taking = ignored.size === 0 ? feasible : feasible.filter((node) => !ignored.has(node));
       const counted = new Map<LabelMatcher, ReadonlyMap<string, number>>();
       domains = constraints.map((constraint) => {
         const { selector } = constraint;
@@ -156,7 +156,7 @@ function scoreBy(
       return true;
     },
     score(node) {
-      if (ignored.has(node.name)) return 0;
+      if (ignored.size > 0 && ignored.has(node)) return 0;
       let score = 0;
       for (const { constraint, weight, counts } of domains) {
         const domain = node.label(constraint.topologyKey);
@@ -167,7 +167,7 @@ function scoreBy(
       return Math.round(score);
     },
     normalize(scores) {
-      const scored = scores.filter(({ node }) => !ignored.has(node.name));
+      const scored = ignored.size === 0 ? scores : scores.filter(({ node }) => !ignored.has(node));
       let least = Number.POSITIVE_INFINITY;
       let most = 0;
       for (const { score } of scored) {
@@ -175,7 +175,7 @@ function scoreBy(
         most = Math.max(most, score);
       }
       for (const entry of scores) {
-        if (ignored.has(entry.node.name)) entry.score = 0;
+        if (ignored.size > 0 && ignored.has(entry.node)) entry.score = 0;
         else entry.score = most === 0 ? maxNodeScore : Math.floor((maxNodeScore * (most + least - entry.score)) / most);
       }
     },
@@ -198,7 +198,7 @@ function countByDomain(
   const counts = new Map<string, number>();
   for (const node of taking) {
     const domain = node.label(constraint.topologyKey);
-    if (domain !== undefined) counts.set(domain, 0);
+    if (domain !== undefined && !counts.has(domain)) counts.set(domain, 0);
   }
   for (const [name, count] of onNodes) {
     const node = state.node(name);

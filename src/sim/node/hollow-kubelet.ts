@@ -17,7 +17,7 @@ import { keepNodeLease } from '../../kubelet/node/node-lease.ts';
 import { nodeStatusPatch } from '../../kubelet/node/node-reporter.ts';
 import { nodeStatus } from '../../kubelet/node/node-status.ts';
 import { newNode, registerNode } from '../../kubelet/node/registration.ts';
-import { rejectionOf } from '../../kubelet/pods/admission.ts';
+import { rejectionOf, rememberedRequests } from '../../kubelet/pods/admission.ts';
 import { StatusWriter, targetOf } from '../../kubelet/pods/status-writer.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import type { PodRun } from './pod-run.ts';
@@ -147,6 +147,7 @@ class PodFollower {
   readonly #options: HollowKubeletOptions;
   readonly #reporter: Reporter;
   readonly #statuses: StatusWriter;
+  readonly #requestsOf = rememberedRequests();
 
   constructor(context: ComponentContext, options: HollowKubeletOptions, reporter: Reporter) {
     this.#context = context;
@@ -189,7 +190,7 @@ class PodFollower {
       if (isPodTerminating(pod)) return this.#statuses.finish(targetOf(pod));
       if (isPodTerminal(pod)) return;
       const node = this.#reporter.node;
-      const rejection = node && rejectionOf(pod, machine.pods(), node);
+      const rejection = node && rejectionOf(pod, machine.pods(), { node, requestsOf: this.#requestsOf });
       if (rejection) return this.#reject(pod, rejection);
       run = machine.start(pod, node?.spec?.podCIDR);
       // What a kubelet before this one did not get to say.

@@ -68,9 +68,9 @@ export class PodRun {
         restarts: 0,
         isReady: false,
       }));
-    this.#after(script.startMs, () => {
-      for (const one of this.#containers) this.#start(one);
-    });
+    // Those that start at once are never seen waiting.
+    if (script.startMs <= 0) this.#startAll();
+    else this.#after(script.startMs, () => this.#startAll());
   }
 
   /** Nothing of it runs, and nothing will. */
@@ -158,6 +158,10 @@ export class PodRun {
   #cancelTimers(): void {
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
+  }
+
+  #startAll(): void {
+    for (const one of this.#containers) this.#start(one);
   }
 
   #start(one: ContainerRun): void {

@@ -93,7 +93,7 @@ export class EtcdStore<V> implements Store<V> {
   readonly #observe: EtcdStoreOptions<V>['observe'];
   readonly #keys: KeySpace;
   readonly #leases: Leases;
-  readonly #expiry: Expiry<undefined>;
+  readonly #expiry: Expiry;
   readonly #watches = new Set<EtcdWatch<V>>();
   /** The last write under way of each key. */
   readonly #writes = new Map<string, Promise<unknown>>();
@@ -112,7 +112,7 @@ export class EtcdStore<V> implements Store<V> {
     this.#keys = new KeySpace(options.root);
     const grant = (ttlSeconds: number) => this.#grant(ttlSeconds);
     this.#leases = new Leases({ clock, grant, longestSpareSeconds: leaseReuseSeconds });
-    this.#expiry = new Expiry<undefined>({ clock, expire: ({ key, revision }) => this.#expire(key, revision) });
+    this.#expiry = new Expiry({ clock, expire: ({ key, revision }) => this.#expire(key, revision) });
   }
 
   /** The newest revision that this process has heard of; `currentRevision` asks etcd. */
@@ -173,12 +173,7 @@ export class EtcdStore<V> implements Store<V> {
     const expiresAtMs = expiryTime(this.#clock, ttlSeconds);
     const bytes = this.#codec.encode(value);
     const result = await this.#commit({ key, expected, content: { bytes, ttlSeconds } });
-    if (result.ok && expiresAtMs > 0) {
-      const { revision } = result;
-      const createRevision = result.previous?.createRevision ?? revision;
-      const version = { key, revision, createRevision, removed: false, expiresAtMs, bytes: 0, value: undefined };
-      this.#expiry.track({ ...version, previous: undefined });
-    }
+    if (result.ok) this.#expiry.track({ key, revision: result.revision }, expiresAtMs);
     return result;
   }
 

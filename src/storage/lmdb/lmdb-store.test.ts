@@ -50,6 +50,33 @@ test('a store opened again is the same: revisions, history, create revisions, wa
   });
 });
 
+test('who watches from the past is given large values a few at a time', async (t) => {
+  const megabyte = 'x'.repeat(1024 * 1024);
+  await using(await openText(freshPath(t)), async (store) => {
+    for (let i = 0; i < 20; i++) await store.put('/a', megabyte);
+    const batches: number[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const watch = store.watch(
+        { ...everything, afterRevision: 1 },
+        {
+          onEvents(events) {
+            batches.push(events.length);
+            if (events.at(-1)!.revision < store.revision) return;
+            watch.close();
+            resolve();
+          },
+          onError: reject,
+        },
+      );
+    });
+    assert.equal(
+      batches.reduce((sum, length) => sum + length, 0),
+      20,
+    );
+    assert.ok(Math.max(...batches) <= 4, batches.join(' '));
+  });
+});
+
 test('compaction takes the superseded records out of the database, in portions, and is remembered', async (t) => {
   const path = freshPath(t);
   await using(await openText(path), async (store) => {

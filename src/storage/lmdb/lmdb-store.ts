@@ -12,7 +12,7 @@ import { pid } from 'node:process';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Codec } from '../codec.ts';
-import { Expiry, expiryTime } from '../expiry.ts';
+import { Expiry, expiryTime, type Mortal } from '../expiry.ts';
 import { checkKey, RevisionIndex, type Version, versionAfter } from '../revision-index.ts';
 import { RevisionTimes } from '../revision-times.ts';
 import {
@@ -90,7 +90,7 @@ class LmdbStore<V> implements Store<V> {
   readonly #times = new RevisionTimes();
   readonly #queue: CommitQueue;
   readonly #hub: WatchHub<V>;
-  readonly #expiry: Expiry<V>;
+  readonly #expiry: Expiry;
   /** The newest undecided change of each key that has one. */
   readonly #pendingHeads = new Map<string, Version<V>>();
   #nextRevision: number;
@@ -115,8 +115,8 @@ class LmdbStore<V> implements Store<V> {
       onFailed: () => this.#dropPending(),
     });
     this.#hub = new WatchHub<V>({ clock, log, index: this.#index, load: (version) => this.#load(version) });
-    this.#expiry = new Expiry<V>({ clock, expire: (version) => this.#expire(version) });
-    for (const version of this.#index.expiring()) this.#expiry.track(version);
+    this.#expiry = new Expiry({ clock, expire: (mortal) => this.#expire(mortal) });
+    for (const version of this.#index.expiring()) this.#expiry.track(version, version.expiresAtMs);
     if (leftOver.length > 0) this.#queue.removeLater(leftOver);
   }
 
@@ -258,7 +258,7 @@ class LmdbStore<V> implements Store<V> {
     this.#index.apply(version);
     this.#held.push(version);
     if (this.#pendingHeads.get(version.key) === version) this.#pendingHeads.delete(version.key);
-    this.#expiry.track(version);
+    this.#expiry.track(version, version.expiresAtMs);
   }
 
   /** Reads what stood before a change once, for its answer and its event. */
@@ -321,9 +321,9 @@ class LmdbStore<V> implements Store<V> {
     });
   }
 
-  #expire(version: Version<V>): void {
-    this.#commit(version.key, version.revision, undefined, 0).catch(() => {
-      if (!this.#closing) this.#expiry.track(version, this.#clock.now() + expiryRetryMs);
+  #expire(mortal: Mortal): void {
+    this.#commit(mortal.key, mortal.revision, undefined, 0).catch(() => {
+      if (!this.#closing) this.#expiry.track(mortal, this.#clock.now() + expiryRetryMs);
     });
   }
 

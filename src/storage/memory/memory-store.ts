@@ -38,16 +38,13 @@ class MemoryStore<V> implements Store<V> {
   readonly #clock: Clock;
   readonly #index = new RevisionIndex<V>();
   readonly #hub: WatchHub<V>;
-  readonly #expiry: Expiry<V>;
+  readonly #expiry: Expiry;
   #closed = false;
 
   constructor({ clock, log = silentLog }: MemoryStoreOptions) {
     this.#clock = clock;
     this.#hub = new WatchHub<V>({ clock, log, index: this.#index, load: heldValue });
-    this.#expiry = new Expiry<V>({
-      clock,
-      expire: (version) => this.#commit(version.key, version.revision, undefined, 0),
-    });
+    this.#expiry = new Expiry({ clock, expire: ({ key, revision }) => this.#commit(key, revision, undefined, 0) });
   }
 
   get revision(): number {
@@ -116,7 +113,7 @@ class MemoryStore<V> implements Store<V> {
     const version = versionAfter(head, { key, revision, expected, content, expiresAtMs, bytes: 0 });
     if (!version) return { ok: false, current: toEntry(head) };
     this.#index.apply(version);
-    this.#expiry.track(version);
+    this.#expiry.track(version, expiresAtMs);
     this.#hub.wake();
     return { ok: true, revision, previous: toEntry(head) };
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { context, errorsOf, given, merged, updateErrorsOf } from '../../given.fixture.ts';
+import { errorsOf, given, merged, updateErrorsOf } from '../../given.fixture.ts';
 import { customResourceDefinitionBehaviour as behaviour } from './custom-resource-definition.ts';
 
 const object = { type: 'object' };
@@ -469,13 +469,11 @@ describe('a definition on update', () => {
   });
 
   it('warns of formats that nothing checks, once', () => {
-    const warnings: string[] = [];
-    const warn = (message: string) => warnings.push(message);
     const written = given(behaviour, withField({ type: 'string', format: 'unheard-of' }));
-    behaviour.prepareForCreate?.(written, { ...context, warn });
-    behaviour.prepareForUpdate?.(written, given(behaviour, definition), { ...context, warn });
-    behaviour.prepareForUpdate?.(written, written, { ...context, warn });
-    assert.deepEqual(warnings, ['unrecognized format "unheard-of"', 'unrecognized format "unheard-of"']);
+    const warning = 'unrecognized format "unheard-of"';
+    assert.deepEqual(behaviour.warnings?.(written), [warning]);
+    assert.deepEqual(behaviour.warnings?.(written, given(behaviour, definition)), [warning]);
+    assert.deepEqual(behaviour.warnings?.(written, written), []);
   });
 
   it('takes names in its status that are words', () => {

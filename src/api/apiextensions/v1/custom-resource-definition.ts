@@ -51,15 +51,12 @@ export const customResourceDefinitionBehaviour: KindBehaviour<CustomResourceDefi
     };
     status.conditions = [...withCondition(status.conditions, condition, Date.parse(now))];
   },
-  prepareForCreate(definition, { warn }) {
-    recordStoredVersion(definition);
-    for (const format of unheardOfFormats(definition.spec)) warn(`unrecognized format ${quote(format)}`);
-  },
-  prepareForUpdate(definition, previous, { warn }) {
-    recordStoredVersion(definition);
-    const known = unheardOfFormats(previous.spec);
-    for (const format of unheardOfFormats(definition.spec))
-      if (!known.has(format)) warn(`unrecognized format ${quote(format)}`);
+  prepareForCreate: recordStoredVersion,
+  prepareForUpdate: recordStoredVersion,
+  warnings({ spec }, previous) {
+    const known = previous && unheardOfFormats(previous.spec);
+    const added = [...unheardOfFormats(spec)].filter((format) => !known?.has(format));
+    return added.map((format) => `unrecognized format ${quote(format)}`);
   },
   validate: (definition) => validateDefinition(definition),
   validateUpdate: (definition, previous) => validateDefinitionUpdate(definition, previous),

@@ -27,9 +27,10 @@ import { validateColumn, validateDeprecation, validateSubresources } from './ver
 export function validateDefinition(definition: CustomResourceDefinition): FieldError[] {
   const { metadata, spec } = definition;
   const errors: FieldError[] = [];
-  if (metadata.name !== `${spec.names.plural}.${spec.group}`) {
+  const { name = '' } = metadata;
+  if (name !== '' && name !== `${spec.names.plural}.${spec.group}`) {
     const detail = 'must be spec.names.plural+"."+spec.group';
-    errors.push(invalid(path('metadata', 'name'), metadata.name ?? '', detail));
+    errors.push(invalid(path('metadata', 'name'), name, detail));
   }
   return [
     ...errors,
@@ -83,7 +84,8 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
   const at = path('status', 'storedVersions');
   const stored = status?.storedVersions ?? [];
   const versions = spec.versions ?? [];
-  if (stored.length === 0) return [invalid(at, stored, 'must have at least one stored version')];
+  if (stored.length === 0)
+    return [invalid(at, status?.storedVersions ?? null, 'must have at least one stored version')];
   const missing = versions
     .filter(({ name, storage }) => storage && !stored.includes(name))
     .map(({ name }) => invalid(at, stored, `must have the storage version ${name}`));
@@ -173,7 +175,8 @@ class SpecCheck {
       errors.push(invalid(at, this.#shownVersions(), 'must contain unique version names'));
     if (this.#versions.filter(({ storage }) => storage).length !== 1)
       errors.push(invalid(at, this.#shownVersions(), 'must have exactly one version marked as storage version'));
-    return errors;
+    const [first] = this.#versions;
+    return first ? [...errors, ...validateFirstVersion(this.#at.child('version'), first.name ?? '')] : errors;
   }
 
   #sharedErrors(): FieldError[] {
@@ -256,6 +259,11 @@ class SpecCheck {
       }),
     );
   }
+}
+
+/** In the older form the first version has a field of its own beside the list. */
+function validateFirstVersion(at: FieldPath, name: string): FieldError[] {
+  return name === '' ? [] : validateWord(at, name);
 }
 
 function validateGroup(at: FieldPath, group: string): FieldError[] {

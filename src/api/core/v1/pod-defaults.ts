@@ -25,6 +25,8 @@ export function defaultPod(pod: Draft<Pod>): void {
   }
   if (spec.resources) defaultPodLevelResources(spec);
   fillAbsent(spec, 'enableServiceLinks', true);
+  // Of a Pod alone: a template keeps what it says.
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   defaultPodSpec(spec);
   if (pod.status) defaultStatus(pod.status);
 }

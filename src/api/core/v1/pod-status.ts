@@ -86,7 +86,8 @@ export function isSidecar(container: Pick<Container, 'restartPolicy'>): boolean 
 /** Whether a container that ended with `exitCode` starts again: its own rules, then its own policy, then the Pod's. */
 export function shouldRestart(container: Container, spec: PodSpec, exitCode: number): boolean {
   if (container.restartPolicy) {
-    if (matchingRestartRule(container, exitCode)) return true;
+    const action = matchingRestartRule(container, exitCode)?.action;
+    if (action === 'Restart' || action === 'RestartAllContainers') return true;
     return restartsUnder(container.restartPolicy, exitCode);
   }
   return restartsUnder(spec.restartPolicy ?? 'Always', exitCode);

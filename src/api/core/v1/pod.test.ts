@@ -59,6 +59,11 @@ describe('defaults of a Pod', () => {
     });
   }
 
+  it('gives a Pod whose time to end is negative one second', () => {
+    const pod = given(podBehaviour, merged(web, { spec: { terminationGracePeriodSeconds: -1 } }));
+    assert.equal(pod.spec.terminationGracePeriodSeconds, 1);
+  });
+
   it('requests what is limited', () => {
     const resources = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '500m' } };
     const pod = given(podBehaviour, merged(web, withContainer({ resources })));

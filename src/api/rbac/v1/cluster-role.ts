@@ -1,5 +1,5 @@
 /** ClusterRoles: what may be done everywhere, or in any namespace; some are put together from others. */
-import { type FieldError, path, required } from '../../../apimachinery/field-error.ts';
+import { type FieldError, invalid, path, required } from '../../../apimachinery/field-error.ts';
 import { validateLabelSelector } from '../../../apimachinery/labels.ts';
 import { nameIsPathSegment } from '../../../apimachinery/names.ts';
 import { type ClusterRole, clusterRoles } from '../../gen/rbac-v1.ts';
@@ -20,5 +20,9 @@ function validateAggregation({ aggregationRule }: ClusterRole): FieldError[] {
   if (selectors.length === 0) {
     return [required(at, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
   }
-  return selectors.flatMap((selector, index) => validateLabelSelector(selector, at.index(index)));
+  return selectors.flatMap((selector, index) => {
+    const here = at.index(index);
+    const errors = validateLabelSelector(selector, here);
+    return errors.length === 0 ? [] : [...errors, invalid(here, null, 'invalid label selector.')];
+  });
 }

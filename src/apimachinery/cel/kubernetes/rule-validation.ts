@@ -75,7 +75,10 @@ function childrenOf(schema: StructuralSchema, at: FieldPath): Child[] {
 /** A place of the schema. */
 interface Visit {
   readonly schema: StructuralSchema;
-  /** Its type, if it is one of a schema with rules and expressions can see it from there. */
+  /**
+   * Its type, if it is one of a schema with rules and expressions can see it from there. In messages about rules of its own it goes by
+   * another name, as a place where everything begins.
+   */
   readonly declared: DeclaredType | undefined;
   readonly at: FieldPath;
   /** How often it can occur in an object; undefined where there is no bound. */
@@ -100,8 +103,11 @@ class CompilationWalk {
     for (const child of childrenOf(place.schema, place.at)) this.visit(this.#below(place, child));
     if (place.schema.rules.length === 0 || this.#isFaulty(place.at)) return;
     const declared =
-      place.declared ??
-      declaredTypeOf(place.schema, { resourceRoot: place.resourceRoot || place.schema.embeddedResource });
+      place.resourceRoot && place.declared
+        ? place.declared
+        : declaredTypeOf(place.schema, {
+            resourceRoot: place.resourceRoot || place.schema.embeddedResource,
+          });
     if (!declared) {
       const words = 'unable to convert structural schema to CEL declarations';
       const fault = `internal error: failed to construct type information for x-kubernetes-validations rules: ${words}`;

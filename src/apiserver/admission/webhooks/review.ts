@@ -2,8 +2,9 @@
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { parseJson } from '../../../apimachinery/exact-json.ts';
 import { quote } from '../../../apimachinery/go-text.ts';
+import { parseExact } from '../../../apimachinery/json-text.ts';
 import type { KubeObject } from '../../../apimachinery/meta.ts';
-import { messageOf, type Status } from '../../../apimachinery/status.ts';
+import type { Status } from '../../../apimachinery/status.ts';
 import { builtinCodec } from '../../encoding/json.ts';
 import type { ReviewObject } from '../../webhook-client/exchange.ts';
 
@@ -129,11 +130,12 @@ function patchOf(base64: string, patchType: string): Pick<Verdict, 'patch' | 'pa
   return { patch: Buffer.from(base64, 'base64').toString('utf8'), patchType };
 }
 
-/** Throws an `Error` for text that is no JSON. */
+/** Throws an `Error` in upstream's words for text that is no JSON. */
 export function parsePatch(text: string): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new Error(messageOf(error), { cause: error });
+    parseExact(text);
+    throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** Credential providers as the kubelet's flags name them, with real programs. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
@@ -52,6 +53,16 @@ it('runs a program with its arguments, its environment and the request, and read
   const env = [{ name: 'COLOUR', value: 'blue' }];
   const found = read(configuration('config.json', [{ ...entry, args: ['get'], env }], 'v1beta1'), bin);
   assert.equal(await found?.run(found.providers[0]!, 'the request'), 'get blue home the request\n');
+});
+
+it('tells the hash of its files as they are, each with its length', (t) => {
+  const { bin, program, configuration } = folders(t);
+  program('helper', 'true');
+  const path = configuration('config.json', [entry]);
+  const text = readFileSync(path);
+  const length = Buffer.from(text.length.toString(16).padStart(16, '0'), 'hex');
+  const expected = createHash('sha256').update(length).update(text).digest('hex');
+  assert.equal(read(path, bin)?.configHash, `sha256:${expected}`);
 });
 
 it('tells how a program ended, with what it complained about', async (t) => {

@@ -2,6 +2,7 @@
  * `--image-credential-provider-config` and `--image-credential-provider-bin-dir`: programs that give the kubelet credentials for images,
  * named in one file or in all files of a folder, and looked for before the kubelet starts.
  */
+import { createHash } from 'node:crypto';
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { errorsText } from '../../../apimachinery/field-error.ts';
@@ -16,7 +17,7 @@ import type { KubeletSettings } from '../../../kubelet/options.ts';
 import { isGateOn } from '../../../serving/feature-gates.ts';
 import { CommandError } from '../../command-error.ts';
 import type { ComponentEnvironment } from '../flags/component-definition.ts';
-import { decodeAsWritten, readConfigurationFile } from '../flags/configuration-file.ts';
+import { decodeAsWritten, parseConfiguration, readConfigurationText } from '../flags/configuration-file.ts';
 
 const flag = '--image-credential-provider-config';
 const group = 'kubelet.config.k8s.io';
@@ -28,19 +29,30 @@ export function credentialProviders(
 ): KubeletOptions['credentialProviders'] {
   if (path === '' && directory === '') return undefined;
   if (!exists(directory)) throw refusal(`plugin binary directory ${directory} did not exist`);
-  const fields = configured(path);
+  const { configHash, fields } = configured(path);
   const tokensAllowed = isGateOn(featureGates, 'KubeletServiceAccountTokenForCredentialProviders');
   const errors = credentialProviderErrors(fields, { tokensAllowed });
   if (errors.length > 0) throw refusal(`failed to validate credential provider config: ${errorsText(errors)}`);
   const providers = fields.map(credentialProvider);
   for (const { name } of providers) checkProgram(join(directory, name));
-  return { providers, run: providerPrograms({ directory, environment: machine.environment, clock }) };
+  return { providers, configHash, run: providerPrograms({ directory, environment: machine.environment, clock }) };
 }
 
-function configured(path: string): readonly CredentialProviderFields[] {
+interface Configured {
+  readonly fields: readonly CredentialProviderFields[];
+  /** Over all files as they are, each with its length before it. */
+  readonly configHash: string;
+}
+
+function configured(path: string): Configured {
   if (path === '') throw refusal('credential provider config path is empty');
-  const providers = filesOf(path).flatMap((file) => {
-    const { providers: own } = decodeAsWritten(file, readConfigurationFile(file, flag), {
+  const hash = createHash('sha256');
+  const fields = filesOf(path).flatMap((file) => {
+    const text = readConfigurationText(file, flag);
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(Buffer.byteLength(text)));
+    hash.update(length).update(text);
+    const { providers: own } = decodeAsWritten(file, parseConfiguration(text, { path: file, flag }), {
       kind: 'CredentialProviderConfig',
       apiVersion: `${group}/v1`,
       olderVersions: [`${group}/v1beta1`, `${group}/v1alpha1`],
@@ -48,11 +60,11 @@ function configured(path: string): readonly CredentialProviderFields[] {
     });
     return (own ?? []) as readonly CredentialProviderFields[];
   });
-  const names = providers.map(({ name = '' }) => name);
+  const names = fields.map(({ name = '' }) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
     throw refusal(`duplicate provider name ${JSON.stringify(twice)} found in configuration file(s)`);
-  return providers;
+  return { fields, configHash: `sha256:${hash.digest('hex')}` };
 }
 
 /** Of a folder all that end in .json, .yaml or .yml, in the order of their names. */
