@@ -189,6 +189,11 @@ class Scheduler {
     const gate = profile.plugins.map((plugin) => plugin.mayEnqueue?.(pod)).find((rejection) => rejection !== undefined);
     // A gated Pod says so in its condition from its creation on (the API server sets it); it only waits here, and has not been tried.
     if (gate) {
+      // Gates stand in the Pod for everybody to see.
+      if (gate.plugin !== schedulingGates.name)
+        this.#context.causes.replace(reporter, subjectOf(pods, pod), [
+          { reason: 'Unschedulable', message: `${gate.reasons.join(', ')}; waits for that before any node is tried` },
+        ]);
       entry.attempts--;
       return this.#queue.park(entry, new Set([gate.plugin]));
     }

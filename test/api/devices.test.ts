@@ -11,6 +11,7 @@ import {
   resourceSlices,
 } from '../../src/api/gen/resource-v1.ts';
 import { isNotFound } from '../../src/apimachinery/status.ts';
+import { type CauseList, causesPath } from '../../src/reconcile/causes.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 import { type EmbeddedControlPlane, startControlPlane } from '../../src/testing/index.ts';
 
@@ -108,6 +109,11 @@ test('what is missing is told, and waited for', async () => {
   const { client } = cluster;
   const request = { name: 'nic', exactly: { deviceClassName: 'nic' } };
   await client.create(pods, podWith('early', { name: 'nic', resourceClaimName: 'nic' }));
+  await eventually(async () => {
+    const { items } = (await client.raw({ method: 'GET', path: causesPath })) as CauseList;
+    const [cause] = items.filter(({ about }) => about.name === 'early');
+    assert.match(cause?.message ?? '', /^could not find ResourceClaim "default\/nic"; waits for that/);
+  });
   await client.create(resourceClaims, {
     metadata: { name: 'nic', namespace },
     spec: { devices: { requests: [request] } },
