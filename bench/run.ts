@@ -15,6 +15,7 @@ export const programs = [
   'durable-creates',
   'write-path',
   'list-pods',
+  'pod-memory',
   'watch-fanout',
   'pod-start',
   'start-with-objects',

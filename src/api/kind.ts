@@ -72,6 +72,11 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * parts of an object may be frozen, and are copied only for who changes them.
    */
   defaults?(object: Draft<T>): void;
+  /**
+   * Whether `defaults` takes each member of an object by itself, leaves metadata alone and adds no member but spec: one that was found complete
+   * and stays the very same need not be looked at again. Default: who knows what.
+   */
+  readonly defaultsByMember?: boolean;
   /** After the generic part (uid, creationTimestamp, status dropped where there is a status subresource, generation 1). */
   prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   /**
@@ -95,6 +100,8 @@ export interface KindBehaviour<T extends KubeObject = KubeObject> {
    * looked at again. Default: who knows what.
    */
   readonly validates?: 'spec' | 'spec and annotations';
+  /** Whether `validate` looks at the name of this object too, which is then no example of what others may have. Default: of none. */
+  validatesName?(object: T): boolean;
   /** Rule for metadata.name; default DNS subdomain. Returns messages. */
   validateName?(name: string, prefix: boolean): readonly string[];
   /** Whether status is kept apart from spec (there is a status subresource). Default: as the resource table says. */

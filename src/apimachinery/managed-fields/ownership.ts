@@ -7,6 +7,7 @@
  * Field sets belong to a version: those of another are compared in that version. This file knows neither storage nor requests; what a kind's
  * fields are, how versions convert and which fields a write may not touch are its arguments.
  */
+import { shareEqualParts } from '../../base/deep-freeze.ts';
 import { type Comparison, compareObjects, type JsonObject } from './comparison.ts';
 import { fieldsOf } from './configuration.ts';
 import { difference, type FieldSet, intersection, union, without } from './field-set.ts';
@@ -104,9 +105,10 @@ export function applyOwnership(request: ApplyRequest): ApplyOutcome {
   const last = managers.get(identity);
   const fields = without(fieldsOf(kind.shape, config), kind.reset);
   managers.set(identity, { ...writer, time: last?.time, fields: fields ?? {} });
-  const merged = mergeConfiguration(kind.shape, live, config) as JsonObject;
+  const merged = shareMembers(mergeConfiguration(kind.shape, live, config) as JsonObject, live);
   const next = last === undefined ? merged : prune(kind, merged, { managers, identity, last });
-  const own = unlessReset(compareObjects(kind.shape, live, next), kind.reset);
+  const changes = compareObjects(kind.shape, live, next);
+  const own = unlessReset(changes, kind.reset);
   const conflicts: Conflict[] = [];
   for (const [other, manager] of [...managers]) {
     if (other === identity) continue;
@@ -122,12 +124,20 @@ export function applyOwnership(request: ApplyRequest): ApplyOutcome {
     else managers.set(other, { ...manager, fields: kept! });
   }
   if (conflicts.length > 0 && !force) return { conflicts: conflicts.sort(byIdentity) };
-  const changes = compareObjects(kind.shape, live, next);
   const changed = changes.set !== undefined || changes.removed !== undefined;
   const mine = difference(fields, unowned);
   if (holdsNothing(mine)) managers.delete(identity);
   else managers.set(identity, { ...writer, time: changed ? now : last?.time, fields: mine! });
   return { object: changed ? next : undefined, managers };
+}
+
+/** What of a merged object says the same as before becomes the very same, where that is frozen: whoever looks at it from here on passes over it. */
+function shareMembers(merged: JsonObject, live: JsonObject): JsonObject {
+  const shared: Record<string, unknown> = { ...merged };
+  for (const [name, value] of Object.entries(live)) {
+    if (typeof value === 'object' && Object.isFrozen(value)) shared[name] = shareEqualParts(shared[name], value);
+  }
+  return shared;
 }
 
 /** As the types are now. Managers of versions that are no more are left as they are, to be forgotten below. */

@@ -45,7 +45,7 @@ export class ObjectVersions {
     if (!object) throw new TypeError('there is no object to replace');
     const served = this.#servedAs(kind);
     const next = decode(served?.codec ?? tableCodec(kind), value);
-    const stored = served ? toHub(served, next) : next;
+    const stored = served ? toHub({ resource: served }, next) : next;
     const before = this.object(kind);
     replaceContents(object, stored);
     this.#shown = new Map();

@@ -38,6 +38,7 @@ import { replyToWrite } from './create.ts';
 import { ownedKind, servedForm, setOwners, writerOf } from './managed-fields.ts';
 import { settleNamespace } from './object-metadata.ts';
 import type { Operation } from './operation.ts';
+import { untouchedParts, withoutValues } from './standing-parts.ts';
 import { type AdmittedPart, type UpdateOutcome, updateObject } from './update.ts';
 import { bodyLimitBytes, parseWriteOptions, type WriteOptions } from './write-options.ts';
 
@@ -177,7 +178,7 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   const manager = writerOf(operation, options.fieldManager, 'Apply').manager;
   const annotations = manager === lastAppliedManager ? followedAnnotations(object, config) : undefined;
   if (annotations) object = { ...object, metadata: { ...(object.metadata as JsonObject), annotations } };
-  const next = typed(operation, object);
+  const next = typed(operation, object, standing);
   if (standing === undefined) settleNamespace(next.metadata, operation.kind, operation.info.namespace);
   checkIdentity(operation, next);
   const wanted = (config.metadata as JsonObject | undefined)?.resourceVersion;
@@ -186,11 +187,16 @@ function applied(operation: Operation, standing: KubeObject | undefined, request
   return next;
 }
 
-function typed({ resource }: Operation, object: JsonObject): Draft<KubeObject> {
-  const { object: decoded } = resource.codec.decodeValue(object, { fieldValidation: 'Ignore' });
+/** What the configuration left as it stood is not read again. */
+function typed(operation: Operation, object: JsonObject, standing: KubeObject | undefined): Draft<KubeObject> {
+  const { codec, conversion } = operation.resource;
+  const untouched = standing && codec.type && !conversion ? untouchedParts(object, standing) : undefined;
+  const given = untouched ? { ...object, ...withoutValues(untouched) } : object;
+  const { object: decoded } = codec.decodeValue(given, { fieldValidation: 'Ignore' });
   const next = decoded as unknown as Draft<KubeObject>;
   next.metadata ??= {};
-  return toHub(resource, next);
+  if (untouched) Object.assign(next, untouched);
+  return toHub(operation, next);
 }
 
 /** Owners as they are; of an object that nobody has tracked, one who has everything. */

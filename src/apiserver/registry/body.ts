@@ -13,8 +13,8 @@ import type { ApiRequest } from '../request.ts';
 import type { ServedResource } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
 import { attachOwners, detachOwners } from './managed-fields.ts';
-import type { Operation } from './operation.ts';
-import { inPlace, untouchedParts, withoutValues } from './standing-parts.ts';
+import type { Operation, RegistryEnvironment } from './operation.ts';
+import { fillDefaults, untouchedParts, withoutValues } from './standing-parts.ts';
 import { bodyLimitBytes, type WriteOptions } from './write-options.ts';
 
 interface BodyTarget {
@@ -88,17 +88,20 @@ export async function decodeResource(
   const target = { options, warnings, standing: resource.conversion ? undefined : standing };
   const object = await decodeWith(request, resource.codec, target);
   if (resource.conversion) request.audit?.requestObject(object);
-  const hub = toHub(resource, object);
+  const hub = toHub(operation, object);
   if (!resource.conversion) request.audit?.requestObject(hub);
   return hub;
 }
 
 /** From a served version to the hub, with defaults. */
-export function toHub(resource: ServedResource, object: Draft<KubeObject>): Draft<KubeObject> {
+export function toHub(
+  { resource, environment }: { readonly resource: ServedResource; readonly environment?: RegistryEnvironment },
+  object: Draft<KubeObject>,
+): Draft<KubeObject> {
   const hub = resource.conversion ? resource.conversion.toHub(object) : object;
+  const { behaviour } = resource.stored ?? {};
   // A custom resource's codec has filled in the defaults already.
-  const { defaults } = (resource.custom ? undefined : resource.stored?.behaviour) ?? {};
-  if (defaults) inPlace(hub, () => defaults(hub));
+  if (behaviour && !resource.custom) fillDefaults(hub, { behaviour, complete: environment?.completeParts });
   return hub;
 }
 

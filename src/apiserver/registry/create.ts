@@ -7,11 +7,12 @@ import { alreadyExists, forbidden, generateNameConflict, StatusError, statusErro
 import { replyWithEntry, replyWithObject } from '../encoding/replies.ts';
 import type { ApiResponse } from '../request.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { StandingObject } from '../watch-cache/member-bytes.ts';
 import { decodeResource } from './body.ts';
 import { shortenedIfTooLarge, trackCreation } from './managed-fields.ts';
 import { fillSystemFields, generateName, settleNamespace, wipeSystemFields } from './object-metadata.ts';
 import { admissionAttributes, namespaceErrors, type Operation, strategyContext } from './operation.ts';
-import { prepareForCreate, validateNew } from './strategy.ts';
+import { besideSpec, prepareForCreate, validateNew } from './strategy.ts';
 import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 
 const nameAttempts = 8;
@@ -104,8 +105,10 @@ async function attemptCreate(
     const context = strategyContext(operation);
     prepareForCreate(kind, object, context);
     const demand = kind.behaviour.namespaceDemand?.(object);
-    validateNew(kind, object, {
+    const known = environment.specs.share(kind, object);
+    const warned = validateNew(kind, object, {
       ...context,
+      known,
       namespaceErrors: demand ? await namespaceErrors(operation, demand) : [],
     });
     const name = object.metadata.name!;
@@ -119,10 +122,17 @@ async function attemptCreate(
     const attributes = admissionAttributes(operation, { ...admission, name });
     if (attributes) await environment.admission().validate(attributes);
     await operation.turnForOthers();
-    const write = (stored: KubeObject) => store(operation, stored, options);
+    const write = (stored: KubeObject) =>
+      store(operation, stored, { dryRun: options.dryRun, standing: known?.standing });
     const written = await (owned ? write(object) : shortenedIfTooLarge(object, write));
     if (written) {
       kept = true;
+      if ('entry' in written && !known)
+        environment.specs.keep(kind, object, {
+          beside: besideSpec(kind.behaviour, object),
+          warned,
+          standing: written.entry.standing(),
+        });
       return written;
     }
     throw generated ? new NameTaken() : await takenError(operation, object);
@@ -140,10 +150,14 @@ async function takenError({ kind, storage }: Operation, { metadata }: KubeObject
   return new StatusError({ ...error.status, message: `object is being deleted: ${error.message}` });
 }
 
-async function store({ storage }: Operation, object: KubeObject, options: WriteOptions): Promise<Written | undefined> {
+async function store(
+  { storage }: Operation,
+  object: KubeObject,
+  { dryRun, standing }: { readonly dryRun: boolean; readonly standing: StandingObject | undefined },
+): Promise<Written | undefined> {
   const key = storage.key(object.metadata.namespace ?? '', object.metadata.name!);
-  if (options.dryRun) return (await storage.read(key)) ? undefined : { object };
+  if (dryRun) return (await storage.read(key)) ? undefined : { object };
   refuseVersion(object.metadata);
-  const result = await storage.create(key, object);
+  const result = await storage.create(key, object, standing);
   return result.ok ? { entry: result.entry } : undefined;
 }

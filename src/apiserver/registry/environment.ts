@@ -21,8 +21,8 @@ import type { ObjectForm } from '../watch-cache/object-form.ts';
 import { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { Source } from '../watch-cache/source.ts';
 import { StoreFeed } from '../watch-cache/store-feed.ts';
-import { FieldSetPool } from './field-set-pool.ts';
 import { type KindStorage, kindStorage } from './kind-storage.ts';
+import { FieldSetPool, SpecPool } from './makings.ts';
 import type { RegistryEnvironment } from './operation.ts';
 import { noHooks, type ResourceHooks } from './resource-hooks.ts';
 import type { WatchLifetimes } from './watch-lifetimes.ts';
@@ -116,9 +116,8 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
     log,
     admission: options.admission,
     authorizer: options.authorizer,
-    fieldSets: new FieldSetPool(),
+    ...knownParts(),
     featureGates: options.featureGates,
-    validSpecs: new WeakMap(),
     watchLifetimes: options.watchLifetimes,
     scans: { active: 0 },
     pagesReachBackTo: options.pagesReachBackTo ?? (() => 0),
@@ -142,6 +141,16 @@ export function createEnvironment<V>(options: EnvironmentOptions<V>): Environmen
       shared.retold.close();
       places.close();
     },
+  };
+}
+
+/** What is remembered of parts of objects that were seen before. */
+function knownParts(): Pick<RegistryEnvironment, 'fieldSets' | 'specs' | 'validSpecs' | 'completeParts'> {
+  return {
+    fieldSets: new FieldSetPool(),
+    specs: new SpecPool(),
+    validSpecs: new WeakMap(),
+    completeParts: new WeakSet(),
   };
 }
 

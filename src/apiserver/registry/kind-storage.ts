@@ -6,6 +6,7 @@ import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze, shareEqualParts } from '../../base/deep-freeze.ts';
 import type { StoredKind } from '../served-resource.ts';
 import type { CacheEntry } from '../watch-cache/cache-entry.ts';
+import type { StandingObject } from '../watch-cache/member-bytes.ts';
 import type { ObjectForm } from '../watch-cache/object-form.ts';
 import type { ResourceCache } from '../watch-cache/resource-cache.ts';
 import type { SourceStore } from '../watch-cache/source.ts';
@@ -41,7 +42,8 @@ export interface KindStorage {
   ): Promise<{ readonly entries: CacheEntry[]; readonly more: boolean; readonly count: number }>;
   /** The newest `limit` changes of one object, whether it still exists or not, in rising order. */
   history(key: string, limit: number): Promise<ObjectHistory>;
-  create(key: string, object: KubeObject): Promise<WriteResult>;
+  /** `standing`: another object, with which it may share parts. */
+  create(key: string, object: KubeObject, standing?: StandingObject): Promise<WriteResult>;
   /** In the place of `current`; what of the object says the same as there becomes the same. */
   replace(current: CacheEntry, object: KubeObject): Promise<WriteResult>;
   /** `entry` is the last state, at the revision of its removal. */
@@ -83,10 +85,13 @@ export interface KindStorageOptions<V> {
 
 export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
   const { kind, store, form, cache } = options;
-  const write = async (key: string, object: KubeObject, standing?: CacheEntry): Promise<WriteResult> => {
+  const write = async (
+    key: string,
+    object: KubeObject,
+    { expected, standing }: { readonly expected: number; readonly standing: StandingObject | undefined },
+  ): Promise<WriteResult> => {
     const bare = deepFreeze(withoutRevision(object));
-    const { value, members } = form.toStored(kind, bare, standing?.standing());
-    const expected = standing?.revision ?? 0;
+    const { value, members } = form.toStored(kind, bare, standing);
     cache.lend(value, { object: bare, members });
     const ttlSeconds = options.ttlSeconds ?? kind.behaviour.ttlSeconds;
     try {
@@ -132,8 +137,12 @@ export function kindStorage<V>(options: KindStorageOptions<V>): KindStorage {
       const { keyHistory } = await import('./key-history.ts');
       return pastOf(await keyHistory(store, key, limit), { limit, store, cache });
     },
-    create: (key, object) => write(key, object),
-    replace: (current, object) => write(current.key, shareEqualParts(object, current.object()), current),
+    create: (key, object, standing) => write(key, object, { expected: 0, standing }),
+    replace: (current, object) =>
+      write(current.key, shareEqualParts(object, current.object()), {
+        expected: current.revision,
+        standing: current.standing(),
+      }),
     async remove(key, expected) {
       const result = await store.remove(key, { expected });
       if (result.ok) return { ok: true, revision: result.revision, current: undefined };

@@ -30,6 +30,7 @@ for (const storeName of ['memory', 'LMDB'] satisfies StoreName[]) {
     });
     after(() => opened.close());
     describeCreation(() => client);
+    describeMakings(() => client);
     describeUpdates(() => client);
     describeDeletion(() => client, clock);
     describeNamespaces(() => client);
@@ -99,6 +100,51 @@ function describeCreation(client: () => Client): void {
     await assert.rejects(client().get(configMaps, { namespace: 'default', name: 'dry' }), isNotFound);
     await client().create(configMaps, configMap('dry'));
     await assert.rejects(client().create(configMaps, configMap('dry'), { dryRun: true }), { code: 409 });
+  });
+}
+
+/** Of the same owner, as the Pods of a ReplicaSet. */
+function describeMakings(client: () => Client): void {
+  const uid = '5c4d6f0e-6f0a-4b1e-9c53-2a8f9d1c7b11';
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true };
+  const made = (name: string, more: Partial<Pod['spec']> = {}, annotations: Record<string, string> = {}): Pod => ({
+    metadata: { name, namespace: 'default', ownerReferences: [owner], annotations },
+    spec: { containers: [{ name: 'c', image: 'busybox' }], ...more },
+  });
+  const create = (object: Pod) => client().create(pods, object);
+
+  test('objects of one making share what they say, and nothing that they do not', async () => {
+    const [first, second] = [await create(made('made-1')), await create(made('made-2'))];
+    assert.equal(second.spec, first.spec);
+    const other = await create(made('made-3', { hostname: 'other' }));
+    assert.deepEqual({ ...other.spec, hostname: undefined }, { ...first.spec, hostname: undefined });
+    assert.equal(other.spec.hostname, 'other');
+    assert.equal((await client().get(pods, { namespace: 'default', name: 'made-3' })).spec.hostname, 'other');
+    assert.deepEqual((await create(made('made-4'))).spec, first.spec);
+    const changed = draft(second);
+    changed.spec.activeDeadlineSeconds = 5;
+    await client().update(pods, changed as Pod);
+    assert.equal(
+      (await client().get(pods, { namespace: 'default', name: 'made-1' })).spec.activeDeadlineSeconds,
+      undefined,
+    );
+  });
+
+  test('what is wrong besides what they have in common is found in each of them', async () => {
+    await create(made('judged-1'));
+    const key = 'container.apparmor.security.beta.kubernetes.io/c';
+    await assert.rejects(create(made('judged-2', {}, { [key]: 'nonsense' })), { code: 422 });
+    await assert.rejects(create(made('Judged_3')), { code: 422 });
+    await assert.rejects(create(made('judged-4', { containers: [{ name: 'C', image: 'busybox' }] })), { code: 422 });
+  });
+
+  test('a volume that has a claim of its own is judged by the name of each', async () => {
+    const volumeClaimTemplate = {
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    } as const;
+    const volumes = [{ name: 'scratch', ephemeral: { volumeClaimTemplate } }];
+    await create(made('claiming', { volumes }));
+    await assert.rejects(create(made('c'.repeat(250), { volumes })), { code: 422 });
   });
 }
 

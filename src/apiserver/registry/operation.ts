@@ -21,8 +21,8 @@ import type { ServedResource, StoredKind } from '../served-resource.ts';
 import { parseIncludeObject } from '../table/table.ts';
 import type { Representation, Wire } from '../watch-cache/cache-event.ts';
 import type { Envelope } from '../watch-cache/encoded-object.ts';
-import type { FieldSetPool } from './field-set-pool.ts';
 import type { KindStorage } from './kind-storage.ts';
+import type { FieldSetPool, SpecPool } from './makings.ts';
 import type { ResourceHooks } from './resource-hooks.ts';
 import type { ValidationContext } from './strategy.ts';
 import type { WatchLifetimes } from './watch-lifetimes.ts';
@@ -35,10 +35,13 @@ export interface RegistryEnvironment {
   readonly admission: () => AdmissionChain;
   readonly authorizer: () => Authorizer;
   readonly fieldSets: FieldSetPool;
+  readonly specs: SpecPool;
   /** Those that were named when the server started. */
   readonly featureGates: Readonly<Record<string, boolean>> | undefined;
   /** Shared by all kinds: see `strategy.ts`. */
   readonly validSpecs: WeakMap<object, unknown>;
+  /** Shared by all kinds: see `fillDefaults`. */
+  readonly completeParts: WeakSet<object>;
   readonly watchLifetimes: WatchLifetimes;
   /** Lists that are looking through objects at this moment; they share what one may take. */
   readonly scans: { active: number };

@@ -30,7 +30,7 @@ export async function patch(operation: Operation): Promise<ApiResponse> {
       if (!warned) warnings.push(...patched.warnings);
       warned = true;
       if (resource.conversion && !resource.conversion.identity) copyStandingParts(patched.object);
-      const next = toHub(resource, patched.object);
+      const next = toHub(operation, patched.object);
       checkIdentity(operation, next);
       return next;
     },

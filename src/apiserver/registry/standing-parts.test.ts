@@ -1,12 +1,12 @@
 /** Parts that stand as they stood: nobody changes them, and nobody can tell them from copies. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { anyObject } from '../../api/any-object.fixture.ts';
 import { knownBehaviours } from '../../api/behaviours.ts';
 import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
-import { copyStandingParts, inPlace } from './standing-parts.ts';
+import { copyStandingParts, fillDefaults, inPlace } from './standing-parts.ts';
 
 const withSpec = () => {
   const spec = deepFreeze({ replicas: 1, list: [1] });
@@ -90,3 +90,61 @@ test('defaults and strategies of every kind make the same of standing parts as o
     }
   }
 });
+
+describe('defaults of standing parts', () => {
+  const complete = new WeakSet<object>();
+  let runs = 0;
+  const behaviour = {
+    defaultsByMember: true,
+    defaults(object: { spec: { replicas?: number } }) {
+      runs++;
+      if (object.spec.replicas === undefined) object.spec.replicas = 1;
+    },
+  } as unknown as KindBehaviour;
+  const filled = (parts: object) => {
+    const object = { metadata: { name: 'a' }, ...parts } as unknown as Draft<KubeObject> & { spec: object };
+    runs = 0;
+    fillDefaults(object, { behaviour, complete });
+    return { object, runs };
+  };
+
+  test('are looked for once in a part in which none is missing', () => {
+    const spec = deepFreeze({ replicas: 3 });
+    assert.equal(filled({ spec }).runs, 1);
+    assert.equal(filled({ spec }).object.spec, spec);
+    assert.equal(filled({ spec }).runs, 0);
+    assert.equal(filled({ spec, status: { a: 1 } }).runs, 1, 'beside another part that is not known');
+  });
+
+  test('are filled into a copy of a part in which some are missing, each time', () => {
+    const spec = deepFreeze({ paused: true });
+    for (let turn = 0; turn < 2; turn++) assert.deepEqual(filled({ spec }).object.spec, { paused: true, replicas: 1 });
+  });
+
+  test('are looked for in what somebody may still change', () => {
+    const spec = { replicas: 3 };
+    for (let turn = 0; turn < 2; turn++) assert.equal(filled({ spec }).runs, 1);
+  });
+});
+
+const byMember = knownBehaviours().filter(({ defaultsByMember }) => defaultsByMember);
+
+for (const { resource, defaults } of byMember) {
+  test(`defaults of ${resource.resource} take each member by itself`, () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const members = (object: object) => object as Readonly<Record<string, unknown>>;
+      const [one, other] = [anyObject(resource, seed), anyObject(resource, seed + 1000)];
+      const mixed = draft({ ...other, spec: members(one).spec }) as Draft<KubeObject>;
+      for (const object of [one, other, mixed]) defaults!(object);
+      const untouched = anyObject(resource, seed + 1000);
+      assert.deepEqual(mixed, { ...other, metadata: untouched.metadata, spec: members(one).spec });
+      const names = Object.keys(mixed).filter((name) => name !== 'spec');
+      assert.deepEqual(
+        names,
+        Object.keys(untouched).filter((name) => name !== 'spec'),
+      );
+    }
+  });
+}
+
+test('there are kinds whose defaults take each member by itself', () => assert.ok(byMember.length >= 5));

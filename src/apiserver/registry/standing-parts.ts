@@ -7,6 +7,7 @@
  * is run again on a copy: so a step handed to `inPlace` must give the same when it is run a second time on what it left behind, as
  * defaults and the strategies of kinds do.
  */
+import type { KindBehaviour } from '../../api/kind.ts';
 import { type Draft, draft, type KubeObject } from '../../apimachinery/meta.ts';
 
 type Fields = Record<string, unknown>;
@@ -46,6 +47,27 @@ export function inPlace(object: Draft<KubeObject>, step: () => void): void {
     copyStandingParts(object);
     step();
   }
+}
+
+/**
+ * Fills in what is unset. `complete` remembers standing parts in which nothing was, for kinds whose defaults take each member by itself: what
+ * an update leaves alone is not looked through again.
+ */
+export function fillDefaults(
+  object: Draft<KubeObject>,
+  { behaviour, complete }: { readonly behaviour: KindBehaviour; readonly complete?: WeakSet<object> | undefined },
+): void {
+  const { defaults, defaultsByMember } = behaviour;
+  if (!defaults) return;
+  const fields = object as Fields;
+  const names = Object.keys(object).filter((name) => name !== 'metadata' && typeof fields[name] === 'object');
+  if (defaultsByMember && complete && fields.spec && names.every((name) => complete.has(fields[name] as object)))
+    return;
+  const before = { ...fields };
+  inPlace(object, () => defaults(object));
+  if (!defaultsByMember || !complete) return;
+  for (const name of names)
+    if (isStanding(before[name]) && fields[name] === before[name]) complete.add(before[name] as object);
 }
 
 /** The parts it had: the step may have moved some into others. */

@@ -7,9 +7,11 @@ import type { KindBehaviour, StrategyContext } from '../../api/kind.ts';
 import { warningsAbout } from '../../api/warnings.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import type { Draft, KubeObject } from '../../apimachinery/meta.ts';
+import { dns1123Label } from '../../apimachinery/names.ts';
 import { jsonEqual } from '../../apimachinery/patch/merge-patch.ts';
 import { invalid } from '../../apimachinery/status.ts';
 import type { StoredKind } from '../served-resource.ts';
+import type { KnownSpec } from './makings.ts';
 import { validateMetadata, validateMetadataUpdate } from './object-metadata.ts';
 import { inPlace } from './standing-parts.ts';
 
@@ -56,16 +58,21 @@ export function prepareForCreate(kind: StoredKind, object: Draft<KubeObject>, co
   kind.behaviour.prepareForCreate?.(object, context);
 }
 
-/** Throws 422 with all errors; warns of what is taken all the same. */
-export function validateNew(kind: StoredKind, object: KubeObject, context: CreationValidation): void {
+/** Throws 422 with all errors; warns of what is taken all the same, and tells whether there was something to warn of. */
+export function validateNew(kind: StoredKind, object: KubeObject, context: CreationValidation): boolean {
+  const { known } = context;
+  const isValid = known !== undefined && jsonEqual(known.beside, besideSpec(kind.behaviour, object));
   refuse(kind, object, [
     ...context.namespaceErrors,
     ...validateMetadata(kind, object),
-    ...(kind.behaviour.validate?.(object, context) ?? []),
+    ...((isValid ? undefined : kind.behaviour.validate?.(object, context)) ?? []),
   ]);
   remember(kind, object, context);
-  for (const warning of kind.behaviour.warnings?.(object) ?? []) context.warn(warning);
-  for (const warning of warningsAbout(kind.name, object)) context.warn(warning);
+  // Of a name only those who are no label are warned, whatever the spec says.
+  if (isValid && !known.warned && dns1123Label(object.metadata.name ?? '').length === 0) return false;
+  const warnings = [...(kind.behaviour.warnings?.(object) ?? []), ...warningsAbout(kind.name, object)];
+  for (const warning of warnings) context.warn(warning);
+  return warnings.length > 0;
 }
 
 /** What validation cannot find out by itself: it does not wait. */
@@ -73,7 +80,10 @@ interface Found {
   readonly namespaceErrors: readonly FieldError[];
 }
 
-export interface CreationValidation extends ValidationContext, Found {}
+export interface CreationValidation extends ValidationContext, Found {
+  /** The spec is one with which another object was created. */
+  readonly known: KnownSpec | undefined;
+}
 
 export interface UpdateScope {
   /** Empty for the object itself. */
@@ -201,7 +211,8 @@ function remember({ behaviour }: StoredKind, object: KubeObject, { validSpecs }:
   if (behaviour.validates !== undefined && spec !== undefined) validSpecs.set(spec, besideSpec(behaviour, object));
 }
 
-function besideSpec({ validates }: KindBehaviour, { metadata }: KubeObject): unknown {
+/** What the rules of a kind look at besides the spec. */
+export function besideSpec({ validates }: KindBehaviour, { metadata }: KubeObject): unknown {
   return validates === 'spec and annotations' ? metadata.annotations : undefined;
 }
 

@@ -18,7 +18,7 @@ import { copyObject, sameOwners, shortenedIfTooLarge, type Track, trackUpdate } 
 import { settleNamespace } from './object-metadata.ts';
 import { admissionAttributes, keyOf, namespaceErrors, type Operation, strategyContext } from './operation.ts';
 import { isFinished, removeEntry } from './removal.ts';
-import { copyStandingParts, inPlace } from './standing-parts.ts';
+import { copyStandingParts, fillDefaults } from './standing-parts.ts';
 import { prepareForUpdate, validateUpdate } from './strategy.ts';
 import { parseWriteOptions, type WriteOptions } from './write-options.ts';
 
@@ -181,8 +181,7 @@ async function attemptUpdate(
     await environment.admission().admit(mutating);
     if (!admitted) checkVersion(operation, next, current);
     admitted?.into(mutating.object as KubeObject, next);
-    const { defaults } = kind.behaviour;
-    if (defaults) inPlace(next, () => defaults(next));
+    fillDefaults(next, { behaviour: kind.behaviour, complete: environment.completeParts });
   }
   const hooks = subresource === '' ? environment.hooksOf(kind) : {};
   if (hooks.beginUpdate) copyStandingParts(next);

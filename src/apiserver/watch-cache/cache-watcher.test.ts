@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { everyField } from '../../apimachinery/fields.ts';
 import { everything } from '../../apimachinery/labels.ts';
 import { silentLog } from '../../base/log.ts';
 import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import { plainFrame } from '../encoding/representations.ts';
 import type { WatchFrame } from '../request.ts';
-import type { CacheEvent } from './cache-event.ts';
+import type { CacheEntry } from './cache-entry.ts';
+import { CacheEvent, type Representation, retoldEvents } from './cache-event.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { Delivery } from './delivery.ts';
 
-function watcher(): CacheWatcher {
+function watcher(frameOf: Representation['frame'] = () => frame(0)): CacheWatcher {
   return new CacheWatcher({
     selection: { labels: everything, fields: everyField },
-    representation: { frame: () => frame(0), error: (status) => plainFrame('ERROR', status), bookmark: () => frame(0) },
+    representation: { frame: frameOf, error: (status) => plainFrame('ERROR', status), bookmark: () => frame(0) },
     wantsBookmarks: false,
     sent: { frames: 0 },
     delivery: new Delivery(new FakeClock(), silentLog),
@@ -96,4 +97,36 @@ test('a frame that cannot be written ends its watch, and others get theirs', asy
   delivery.schedule({ deliver: () => told.push('delivered'), cancel: () => told.push('never') });
   await settle();
   assert.deepEqual(told, ['cancelled', 'delivered']);
+});
+
+describe('a watch of the past', () => {
+  const events = (count: number) =>
+    Array.from({ length: count }, (_, i) => new CacheEvent(i + 1, { storedBytes: 1 } as CacheEntry, undefined));
+
+  test('is told as fast as it is read, before what happens meanwhile, and leaves little behind', async () => {
+    const retold = retoldEvents(new FakeClock());
+    const watching = watcher((_type, _entry, revision) => frame(revision));
+    const past = events(20_000);
+    watching.resume(past, retold);
+    watching.push(frame(20_001));
+    watching.end();
+    let next = 1;
+    for (let batch = await watching.takeBatch(); batch; batch = await watching.takeBatch())
+      for (const told of batch) assert.equal(numberOf(told), next++);
+    assert.equal(next, 20_002);
+    assert.equal(past.filter((event) => event.hasFrames).length, retold.size);
+    assert.ok(retold.size <= 512);
+  });
+
+  test('ends with an error where something cannot be read, and tells nothing after it', async () => {
+    const watching = watcher((_type, _entry, revision) => {
+      if (revision === 3) throw new Error('damaged');
+      return frame(revision);
+    });
+    watching.resume(events(5), retoldEvents(new FakeClock()));
+    watching.push(frame(6));
+    const told: string[] = [];
+    for await (const { type } of watching) told.push(type);
+    assert.deepEqual(told, ['ADDED', 'ADDED', 'ERROR']);
+  });
 });

@@ -41,8 +41,9 @@ const leastLength = 64;
 const metadataType = 'meta/v1.ObjectMeta';
 
 /** A member's value in an object. */
-export function memberOf({ metadata, ...object }: KubeObject, name: string): unknown {
-  return name === 'managedFields' ? metadata.managedFields : (object as Readonly<Record<string, unknown>>)[name];
+export function memberOf(object: KubeObject, name: string): unknown {
+  if (name === 'managedFields') return object.metadata.managedFields;
+  return (object as unknown as Readonly<Record<string, unknown>>)[name];
 }
 
 /** Writes an object of a kind of the tables; members that are the very values of `standing` are copied from its bytes. */

@@ -47,6 +47,7 @@ export const daemonSetBehaviour: KindBehaviour<DaemonSet> = {
   resource: daemonSets,
   validates: 'spec',
   defaults,
+  defaultsByMember: true,
   countsGeneration: true,
   prepareForCreate: (daemonSet) => setTemplateGeneration(daemonSet, Math.max(1, templateGenerationOf(daemonSet))),
   prepareForUpdate(daemonSet, previous) {

@@ -37,6 +37,7 @@ export const deploymentBehaviour: KindBehaviour<Deployment> = {
   resource: deployments,
   validates: 'spec',
   defaults,
+  defaultsByMember: true,
   countsGeneration: true,
   prepareForUpdate(deployment, previous) {
     // A change of annotations is passed on to the ReplicaSets, so the controller must see it as news.

@@ -19,6 +19,7 @@ import { validateReplicaCounts } from './replica-counts.ts';
 export const replicaSetBehaviour: KindBehaviour<ReplicaSet> = {
   resource: replicaSets,
   validates: 'spec',
+  defaultsByMember: true,
   defaults(replicaSet: Draft<ReplicaSet>) {
     const spec = partOf(replicaSet, 'spec');
     fillAbsent(spec, 'replicas', 1);

@@ -50,6 +50,7 @@ export const statefulSetBehaviour: KindBehaviour<StatefulSet> = {
   resource: statefulSets,
   validates: 'spec',
   defaults,
+  defaultsByMember: true,
   countsGeneration: true,
   validateName: nameIsDnsLabel,
   prepareForCreate: dropGatedFields,

@@ -16,7 +16,10 @@ const load = loaderFrom(import.meta.url);
 export const podBehaviour: KindBehaviour<Pod> = {
   resource: pods,
   validates: 'spec and annotations',
+  // A claim is made for such a volume, and called after both.
+  validatesName: ({ spec }) => spec.volumes?.some(({ ephemeral }) => ephemeral) === true,
   defaults: defaultPod,
+  defaultsByMember: true,
   prepareForCreate: preparePod,
   validate: validatePod,
   validateUpdate: validatePodUpdate,

@@ -7,6 +7,7 @@ import { type Container, type Pod, type ServiceAccount, serviceAccounts } from '
 import type { Draft } from '../../../apimachinery/meta.ts';
 import { isNotFound, notFound } from '../../../apimachinery/status.ts';
 import { sleep } from '../../../base/clock.ts';
+import { once } from '../../../base/once.ts';
 import { randomSuffix } from '../../../base/random.ts';
 import { secretNames } from '../../authorization/pod-references.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
@@ -24,6 +25,8 @@ const defaultAccountAttempts = 10;
 
 export function serviceAccount(context: PluginContext): AdmissionPlugin {
   const informer = context.informers.of(serviceAccounts);
+  // Upstream draws a name for each Pod. It need be told only from those of other volumes, and Pods of one making stay alike (`registry/makings.ts`).
+  const tokenVolume = once(() => `${tokenVolumePrefix}${randomSuffix(context.random)}`);
   return {
     name: 'ServiceAccount',
     handles: (operation, resource, subresource) =>
@@ -61,7 +64,7 @@ export function serviceAccount(context: PluginContext): AdmissionPlugin {
 
   function applyAccount(account: ServiceAccount, pod: Draft<Pod>): void {
     const automount = pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
-    if (automount) mountToken(pod, () => `${tokenVolumePrefix}${randomSuffix(context.random)}`);
+    if (automount) mountToken(pod, tokenVolume);
     if (!pod.spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
       pod.spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({ name }));
     }
