@@ -69,6 +69,8 @@ export class LocalMachines {
     const outside = this.#port(number);
     await this.#ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
     await this.#ip('link', 'set', outside, 'master', this.#bridge, 'up');
+    // Where the kernel filters bridges, what a machine sends to a node port and is meant for a Pod of its own goes out where it came in.
+    await this.#ip('link', 'set', outside, 'type', 'bridge_slave', 'hairpin', 'on');
     const inside = (...words: string[]) => this.#ip('-n', namespace, ...words);
     await inside('link', 'set', 'lo', 'up');
     await inside('link', 'set', 'eth0', 'up');
