@@ -67,8 +67,8 @@ function assertInside(path: string): void {
 async function writeOne(version: string, file: PayloadFile, fsGroup: number | undefined): Promise<void> {
   const path = join(version, file.path);
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-  // A group that owns the volume may read what its owner may.
-  const mode = fsGroup === undefined ? file.mode : file.mode | ((file.mode & 0o700) >> 3);
+  // A group that owns the volume may read it, as its owner may; such volumes are written by the kubelet alone.
+  const mode = fsGroup === undefined ? file.mode : file.mode | 0o440;
   await writeFile(path, file.content, { mode });
   await chmod(path, mode);
   if (file.uid !== undefined || fsGroup !== undefined) await chown(path, file.uid ?? 0, fsGroup ?? 0);

@@ -72,6 +72,14 @@ describe('the atomic writer', () => {
     assert.equal((await stat(join(directory, 'deep/b'))).mode & 0o777, 0o400);
   });
 
+  it('lets a group that owns the volume read it, and no more', async () => {
+    await write([file('token', '1', 0o600), file('map', '2', 0o644)], process.getgid!());
+    const modes = await Promise.all(
+      ['token', 'map'].map(async (name) => (await stat(join(directory, name))).mode & 0o777),
+    );
+    assert.deepEqual(modes, [0o640, 0o644]);
+  });
+
   it('writes nothing when nothing changed, and everything when something did', async () => {
     await write([file('a', '1')]);
     const before = await readlink(join(directory, '..data'));
