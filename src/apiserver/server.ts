@@ -243,7 +243,7 @@ class Server implements ApiServer {
     this.#health.add({ name: 'shutdown', in: ['readyz'], check: () => this.#shutdown.check() });
     this.#index = this.#indexHandler();
     this.#paths.set('/version', versionHandler);
-    this.#paths.set('/metrics', this.#metricsHandler(apiStore));
+    for (const [path, handler] of this.#metricsPages(apiStore)) this.#paths.set(path, handler);
     const historyPage = onFirstCall(() => this.#historyHandler(apiStore));
     this.#paths.set('/coracle/v1/history', historyPage);
     this.#starting = this.#start(apiStore);
@@ -321,7 +321,7 @@ class Server implements ApiServer {
     });
   }
 
-  #metricsHandler({ store }: ApiStore): Handler {
+  #metricsPages({ store }: ApiStore): [path: string, Handler][] {
     const metrics: MetricsSource = {
       ...this.#statistics,
       health: this.#health.statistics,
@@ -333,7 +333,11 @@ class Server implements ApiServer {
       further: () => this.#furtherMetrics.map((families) => families()),
       signal: this.#stopping.signal,
     };
-    return onFirstCall(async () => (await import('./metrics/metrics-page.ts')).metricsHandler(metrics));
+    const pages = () => import('./metrics/metrics-page.ts');
+    return [
+      ['/metrics', onFirstCall(async () => (await pages()).metricsHandler(metrics))],
+      ['/metrics/slis', onFirstCall(async () => (await pages()).healthMetricsHandler(metrics))],
+    ];
   }
 
   handle(request: ApiRequest): Promise<ApiResponse> {

@@ -100,3 +100,10 @@ test('every family is told once, and every line can be read', () => {
     /^(?:#.*|[a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})? (?:[-+\d.e]+|Na[nN]|[+-]Inf)(?: \d+)?|)$/;
   for (const line of text.split('\n')) assert.match(line, readable);
 });
+
+test('how checks went is told alone, too', async () => {
+  const alone = String(await https.client.raw({ method: 'GET', path: '/metrics/slis' }));
+  const families = [...alone.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
+  assert.deepEqual(families, ['kubernetes_healthcheck', 'kubernetes_healthchecks_total']);
+  assert.match(alone, /^kubernetes_healthchecks_total\{name="ping",status="success",type="readyz"\} [1-9]/m);
+});
