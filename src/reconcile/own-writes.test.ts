@@ -1,3 +1,4 @@
+/** Beside the expectations of `expectations.ts`: what a controller wrote itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ReplicaSet, replicaSets } from '../api/gen/apps-v1.ts';

@@ -167,7 +167,8 @@ describe('answers about custom resources', async () => {
     const columns = ['Name', 'Desired', 'Available', 'Age'];
     const ofDeployment = await tableOf('/apis/apps/v1/namespaces/default/deployments/web/scale');
     assert.deepEqual(ofDeployment, { columns, cells: ['web', 0, 0] });
-    assert.deepEqual(await tableOf(`${gadgets}/scaled/scale`), { columns, cells: ['scaled', 4, 0] });
+    await ask('POST', gadgets, gadget('shown', { replicas: 4 }));
+    assert.deepEqual(await tableOf(`${gadgets}/shown/scale`), { columns, cells: ['shown', 4, 0] });
   });
 
   it('tell in OpenAPI by which fields objects can be selected', async () => {

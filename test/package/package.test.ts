@@ -79,7 +79,8 @@ describe('the npm package', () => {
       installed.files.filter((path) => !expected.test(path) || unwanted.test(path)),
       [],
     );
-    assert.ok(installed.bytes < 2_500_000, `${installed.bytes} bytes`);
+    // 2.0 MB when this was last raised, all of it code and its maps (ADR 6).
+    assert.ok(installed.bytes < 2_200_000, `${installed.bytes} bytes`);
   });
 
   it('names no folder of the machine that built it', () => {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds upstream's conformance suite and the programs of its test images, from Go's module proxy and Debian's packages, into the folder given.
-# Needs root, Go 1.26 or newer, debootstrap and a Debian mirror; takes some twenty minutes the first time. Nothing of it belongs into the repository.
+# Needs root, Go 1.26 or newer, debootstrap and a Debian mirror; takes about half an hour on two cores the first time. Nothing of it belongs in the repository.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1

@@ -28,6 +28,7 @@ const { values } = parseArgs({
 });
 
 interface SpecReport {
+  readonly LeafNodeType: string;
   readonly LeafNodeText: string;
   readonly ContainerHierarchyTexts: readonly string[] | null;
   readonly State: string;
@@ -68,6 +69,7 @@ async function suite(
     '--disable-log-dump',
   ];
   const inside = [`--net=/run/netns/${machine.host.namespace}`, program('ginkgo'), ...ginkgo];
+  rmSync(join(results, `${name}.json`), { force: true });
   // Failing tests make it end with another status; which they are is in the report.
   await runProgram('nsenter', inside).catch(() => {});
   const [report] = JSON.parse(readFileSync(join(results, `${name}.json`), 'utf8')) as [
@@ -80,10 +82,12 @@ async function suite(
 function tell(specs: readonly SpecReport[]): boolean {
   const nameOf = ({ ContainerHierarchyTexts, LeafNodeText }: SpecReport) =>
     [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' ');
-  const tests = specs.filter(({ LeafNodeText }) => LeafNodeText !== '');
+  const tests = specs.filter(({ LeafNodeType }) => LeafNodeType === 'It');
+  const broken = specs.filter(({ LeafNodeType, State }) => LeafNodeType !== 'It' && State !== 'passed');
   const failed = tests.filter(({ State }) => State !== 'passed');
   console.log(`\n${tests.length - failed.length} of ${tests.length} tests passed`);
-  let isWell = tests.length > 0;
+  for (const { LeafNodeType, Failure } of broken) console.log(`FAILED: ${LeafNodeType}\n  ${Failure?.Message ?? ''}`);
+  let isWell = tests.length > 0 && broken.length === 0;
   for (const spec of failed) {
     const name = nameOf(spec);
     const why = [...known].find(([pattern]) => pattern.test(name))?.[1];
