@@ -3,7 +3,7 @@
  * from a file, knows the cluster as three users with a node's rights and no more, and leaves everything running when it ends, so
  * that its successor, or the same one after a crash, adopts what it finds.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageClasses } from '../../api/gen/storage-v1.ts';
@@ -14,8 +14,8 @@ import { createClient } from '../../client/typed-client.ts';
 import { type ComponentContext, componentContext } from '../../reconcile/component.ts';
 import { nameServerUser } from '../addons.ts';
 import { followRenewals, lookAtFilesMs, type RenewalOptions } from '../certificates/certificate-renewal.ts';
-import { layOut } from '../data/data-directory.ts';
 import { ComponentSupervisor } from '../processes/component-supervisor.ts';
+import { volumesOf } from './local-volumes.ts';
 import { claimNetwork } from './network-claim.ts';
 import { readNodeKey } from './node-config.ts';
 import { runNodeKubelet } from './node-kubelet.ts';
@@ -81,7 +81,7 @@ async function runNodeProvisioner({ config, directory }: NodeProcessOptions, con
   await rightsGiven(context, storageClasses);
   await runLocalProvisioner(context, {
     nodeName: config.nodeName,
-    rootOf: (nodeName) => volumesOf(nodeName, { config, directory }),
+    rootOf: (nodeName) => volumesOf(nodeName, { nodeName: config.nodeName, directory }),
     folders: {
       async make(path) {
         await mkdir(path, { recursive: true });
@@ -91,13 +91,6 @@ async function runNodeProvisioner({ config, directory }: NodeProcessOptions, con
       remove: (path) => rm(path, { recursive: true, force: true }),
     },
   });
-}
-
-/** Further nodes of this machine only joined the cluster, and may make no volumes themselves. */
-function volumesOf(nodeName: string, { config, directory }: Pick<NodeProcessOptions, 'config' | 'directory'>) {
-  if (nodeName === config.nodeName) return directory.volumes;
-  const further = join(directory.localNodes, nodeName);
-  return nodeName !== '' && existsSync(further) ? layOut(further).volumes : undefined;
 }
 
 const parts = ['kubelet', 'proxy', 'dns', 'provisioner'] as const;

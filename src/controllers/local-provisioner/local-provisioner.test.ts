@@ -64,6 +64,14 @@ test('a further node of the machine has its own volumes, which are taken back fr
   assert.deepEqual([[...folders], cluster.api.all(persistentVolumes)], [[], []]);
 });
 
+test('a claim of a class that somebody else provides gets nothing, whatever it says itself', async () => {
+  await using started = await start();
+  const { cluster, folders } = started;
+  await cluster.client.create(storageClasses, { metadata: { name: 'other' }, provisioner: 'example.com/disks' });
+  await ask(cluster, 'a', { storageClassName: 'other' });
+  assert.deepEqual([[...folders], cluster.api.all(persistentVolumes)], [[], []]);
+});
+
 test('a claim whose Pod comes to this node gets a folder there, and a volume that says so', async () => {
   await using started = await start();
   const { cluster, folders } = started;

@@ -47,7 +47,7 @@ export async function runLocalProvisioner(context: ComponentContext, options: Lo
     const about = withKind(persistentVolumeClaims, claim);
     const name = volumeName(claim);
     const storageClass = classes.get(claim.spec?.storageClassName ?? '');
-    if (volumes.get(name) || !storageClass) return undefined;
+    if (volumes.get(name) || storageClass?.provisioner !== provisionerName) return undefined;
     const why = refusal(claim);
     if (why) {
       const message = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}: ${why}`;
