@@ -282,7 +282,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     bug: 'a write is acknowledged before it is done, and lost',
-    seed: 1,
+    seed: 2,
     caughtAs: /was acknowledged to hold/,
     inCi: true,
     plant: () => {
