@@ -365,6 +365,18 @@ const cases: readonly (readonly [behaviour: string, situation: Situation, expect
     { slices: [two], claims: [claim({ requests: [exactly('r', { deviceClassName: 'none' })] })] },
     'throws: claim default/c, request r: could not retrieve device class none: deviceclass.resource.k8s.io "none" not found',
   ],
+  [
+    'knows no amount of a capacity that nobody asked for, by whatever name',
+    {
+      slices: [
+        slice('s', {
+          devices: [{ name: 'a', allowMultipleAllocations: true, capacity: { constructor: { value: '1' } } }],
+        }),
+      ],
+      claims: [claim({ requests: [exactly('r', { capacity: { requests: {} } })] })],
+    },
+    'r=a',
+  ],
 ];
 
 describe('the search for devices', () => {
