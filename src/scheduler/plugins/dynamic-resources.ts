@@ -51,11 +51,17 @@ type Sources = Pick<ComponentContext, 'client' | 'clock' | 'informers' | 'log' |
   event(pod: Pod, reason: string, message: string): void;
 };
 
-/** Resolves when all that there is is known. */
-export async function dynamicResources(sources: Sources): Promise<SchedulingPlugin> {
+export interface DevicePlugin extends SchedulingPlugin {
+  /** Resolves when all that there is is known; before, it decides nothing rightly. */
+  whenKnown(): Promise<void>;
+  prepare(pod: Pod): PreparedPlugin | Rejection | undefined;
+}
+
+/** Follows what there is from then on, so one is enough. */
+export function dynamicResources(sources: Sources): DevicePlugin {
   const plugin = new DynamicResources(sources);
-  await plugin.whenKnown();
   return {
+    whenKnown: () => plugin.whenKnown(),
     name,
     weight: 2,
     helpedBy: [],
@@ -316,10 +322,12 @@ class ClaimedPod implements PreparedPlugin {
   whenNowhere(): string {
     const { client, log, signal, ledger } = this.#sources;
     for (const claim of this.#unavailable) {
-      const users = claim.status?.reservedFor ?? [];
+      const current = ledger.get(keyOf(claim));
+      if (current?.metadata.uid !== claim.metadata.uid || !current?.status?.allocation) continue;
+      const users = current.status.reservedFor ?? [];
       if (users.some(({ uid }) => uid !== this.#pod.metadata.uid)) continue;
-      const status = { ...claim.status, reservedFor: undefined, allocation: undefined, devices: undefined };
-      client.updateStatus(resourceClaims, { ...(ledger.get(keyOf(claim)) ?? claim), status }, { signal }).then(
+      const status = { ...current.status, reservedFor: undefined, allocation: undefined, devices: undefined };
+      client.updateStatus(resourceClaims, { ...current, status }, { signal }).then(
         (written) => ledger.wrote(written),
         (error) => log.warn('a claim keeps its devices', { claim: claimName(claim), error: messageOf(error) }),
       );
