@@ -31,6 +31,7 @@ import { ClusterState } from './cluster-state.ts';
 import { type Diagnosis, diagnosisMessage, rejectingPlugins } from './diagnosis.ts';
 import { type ClusterEvent, SchedulingFailure, type SchedulingPlugin, type SchedulingProfile } from './framework.ts';
 import { type Placement, type PlacementContext, place, priorityOf } from './placement.ts';
+import type { DevicePlugin } from './plugins/dynamic-resources.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
 import { nodeAffinity } from './plugins/node-affinity.ts';
@@ -230,13 +231,16 @@ class Scheduler {
   #pluginOfDevices(): SchedulingPlugin {
     const name = 'DynamicResources';
     let isLoading = false;
-    let loaded: SchedulingPlugin | undefined;
+    let made: DevicePlugin | undefined;
+    let loaded: DevicePlugin | undefined;
     const onChange = () => this.#queue.onEvent('DevicesChanged');
     const load = async () => {
       const { dynamicResources } = await import('./plugins/dynamic-resources.ts');
       const event = (pod: Pod, reason: string, message: string) =>
         this.#events.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, 'Normal', reason, message);
-      loaded = await dynamicResources({ ...this.#context, onChange, event });
+      made ??= dynamicResources({ ...this.#context, onChange, event });
+      await made.whenKnown();
+      loaded = made;
       onChange();
     };
     return {
@@ -256,7 +260,7 @@ class Scheduler {
         }
         return { plugin: name, reasons: ['devices are not known yet'], resolvable: false };
       },
-      prepare: (pod, state) => loaded?.prepare?.(pod, state),
+      prepare: (pod) => loaded?.prepare(pod),
     };
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { errorText, path } from '../../apimachinery/field-error.ts';
-import { validateSelectorExpression } from './selector-expression.ts';
+import { deviceMatcher, validateSelectorExpression } from './selector-expression.ts';
 
 const errors = (text: string) => validateSelectorExpression(path('expression'), text).map(errorText);
 
@@ -50,5 +50,17 @@ describe('an expression that selects devices', () => {
     assert.deepEqual(errors(loop('x == "a"')), []);
     const costly = loop(loop(loop(loop('x == "a"'))));
     assert.deepEqual(errors(costly), ['expression: Forbidden: too complex, exceeds cost limit']);
+  });
+
+  it('takes names that every object has for names like others', () => {
+    const attributes = JSON.parse(
+      '{"constructor/isFrozen":{"bool":true},"__proto__/polluted":{"bool":true},"toString":{"bool":true}}',
+    );
+    const said = (text: string) => deviceMatcher(text)('d.example', { name: 'd', attributes });
+    const { isFrozen } = Object;
+    assert.ok(said('device.attributes["constructor"].isFrozen && device.attributes["__proto__"].polluted'));
+    assert.ok(said('device.attributes["d.example"].toString && !("valueOf" in device.attributes["d.example"])'));
+    assert.equal(Object.isFrozen, isFrozen);
+    assert.equal('polluted' in {}, false);
   });
 });

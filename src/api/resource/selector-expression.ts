@@ -121,11 +121,12 @@ function byDomain<T>(
   named: Readonly<Record<string, T>> = {},
   read: (value: T, name: string) => CelResult,
 ): Domains {
-  const domains: Record<string, Record<string, CelResult>> = {};
+  // Names are a driver's own, and may be those that every object has.
+  const domains: Record<string, Record<string, CelResult>> = Object.create(null);
   for (const [name, value] of Object.entries(named)) {
     const slash = name.indexOf('/');
     const domain = slash < 0 ? driver : name.slice(0, slash);
-    domains[domain] ??= {};
+    domains[domain] ??= Object.create(null) as Record<string, CelResult>;
     domains[domain][name.slice(slash + 1)] = read(value, name);
   }
   return new Domains(domains, undefined);

@@ -9,8 +9,8 @@ import { parseQuantity, type Quantity, quantityOf } from '../../apimachinery/qua
 export type Consumed = ReadonlyMap<string, Quantity>;
 export type Wanted = Readonly<Record<string, string>> | undefined;
 
-export function consumedBy(wanted: Wanted, { capacity = {} }: Device): Consumed {
-  return new Map(Object.entries(capacity).map(([name, one]) => [name, taken(wanted?.[name], one)]));
+export function consumedBy(wanted: Wanted = {}, { capacity = {} }: Device): Consumed {
+  return new Map(Object.entries(capacity).map(([name, one]) => [name, taken(ownOf(wanted, name), one)]));
 }
 
 /** `inUse` holds what others have of it. */
@@ -29,6 +29,9 @@ export function hasCapacity(wanted: Wanted, device: Device, inUse: readonly (Con
 export function addConsumed(target: Map<string, Quantity>, consumed: Consumed, sign: 1 | -1): void {
   for (const [name, amount] of consumed) target.set(name, add(target.get(name), sign > 0 ? amount : amount.negate()));
 }
+
+const ownOf = (amounts: NonNullable<Wanted>, name: string) =>
+  Object.hasOwn(amounts, name) ? amounts[name] : undefined;
 
 const add = (a: Quantity | undefined, b: Quantity | undefined): Quantity =>
   a && b ? a.add(b) : (a ?? b ?? quantityOf(0));

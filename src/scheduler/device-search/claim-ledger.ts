@@ -63,17 +63,22 @@ export class ClaimLedger implements DevicesInUse {
 
   /** It was not written, and will not be. */
   takeBack({ metadata }: ResourceClaim): void {
-    if (!this.#pending.delete(metadata.uid ?? '')) return;
-    this.#count(metadata.uid ?? '', this.get(keyOf({ metadata }))?.status?.allocation);
+    const { uid = '' } = metadata;
+    if (!this.#pending.delete(uid)) return;
+    const known = this.get(keyOf({ metadata }));
+    this.#count(uid, known?.metadata.uid === uid ? known.status?.allocation : undefined);
   }
 
   /** The API server has it so. */
   wrote(claim: ResourceClaim): void {
-    this.#pending.delete(claim.metadata.uid ?? '');
+    const { uid = '' } = claim.metadata;
+    this.#pending.delete(uid);
     const shown = this.#informer.get(keyOf(claim));
-    if (!shown || shown.metadata.uid !== claim.metadata.uid || isOlder(claim, shown)) return;
+    if (shown?.metadata.uid !== uid) return this.#count(uid, undefined);
+    // While it was pending, what others did to it was not counted.
+    if (isOlder(claim, shown)) return this.#count(uid, shown.status?.allocation);
     this.#written.set(keyOf(claim), claim);
-    this.#count(claim.metadata.uid ?? '', claim.status?.allocation);
+    this.#count(uid, claim.status?.allocation);
   }
 
   #seen(claim: ResourceClaim): void {

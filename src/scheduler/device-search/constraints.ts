@@ -51,8 +51,8 @@ const allDiffer = (values: readonly string[], value: string) => !values.includes
 /** By its qualified name, or by the plain one where the domain is the driver's. Values of different types are different. */
 function attributeOf({ device: { attributes = {} }, driver }: Candidate, name: string): string | undefined {
   const plain = name.startsWith(`${driver}/`) ? name.slice(driver.length + 1) : undefined;
-  const attribute = attributes[name] ?? (plain === undefined ? undefined : attributes[plain]);
-  return attribute && scalarText(attribute);
+  const known = [name, plain].find((one) => one !== undefined && Object.hasOwn(attributes, one));
+  return known === undefined ? undefined : scalarText(attributes[known]!);
 }
 
 function scalarText({ string, int, bool, version }: DeviceAttribute): string | undefined {

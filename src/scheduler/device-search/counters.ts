@@ -1,4 +1,7 @@
-/** Counters that devices of a pool share, such as the memory of a card that can be cut up: what is there, less what devices in use take. */
+/**
+ * Counters that devices of a pool share, such as the memory of a card that can be cut up: what is there, less what devices in use take.
+ * As upstream, a device that several claims share takes counters only in the search that first takes it: later ones do not count it.
+ */
 import type { Device } from '../../api/gen/resource-v1.ts';
 import { parseQuantity, type Quantity } from '../../apimachinery/quantity.ts';
 import { type DevicePool, deviceKey } from './pools.ts';

@@ -15,7 +15,7 @@ import { type DeviceMatcher, deviceMatcher } from '../../api/resource/selector-e
 import { seededRandom } from '../../base/random.ts';
 import fc from '../../testing/properties.fixture.ts';
 import { allocationResult } from './allocation-result.ts';
-import { type DevicesInUse, SearchTooLong, searchDevices } from './device-search.ts';
+import { attemptBudget, type DevicesInUse, type SearchBudget, SearchTooLong, searchDevices } from './device-search.ts';
 import { SliceIndex } from './pools.ts';
 
 const node: Node = { metadata: { name: 'n1', labels: { region: 'west' } }, spec: {} };
@@ -58,6 +58,7 @@ interface Situation {
   readonly taken?: readonly string[];
   readonly consumed?: DevicesInUse['consumed'];
   readonly on?: Node;
+  readonly budget?: SearchBudget;
 }
 
 const matchers = new Map<string, DeviceMatcher>();
@@ -67,11 +68,19 @@ function matcherOf(text: string): DeviceMatcher {
   return matcher;
 }
 
-function found({ slices, claims, taken = [], consumed = () => undefined, on = node }: Situation) {
+function found({
+  slices,
+  claims,
+  taken = [],
+  consumed = () => undefined,
+  on = node,
+  budget = attemptBudget(),
+}: Situation) {
   return searchDevices(claims, {
     node: on,
     pools: new SliceIndex(slices).poolsFor(on),
     inUse: { has: (key) => taken.includes(key.slice(`${driver}/p/`.length)), consumed },
+    budget,
     classOf: (name) => classes[name],
     matcherOf,
   });
@@ -93,6 +102,8 @@ function answer(situation: Situation): string {
   }
 }
 
+const odd = { capacity: { constructor: { value: '1' } } };
+const oddlyNamed = slice('s', { devices: [{ name: 'a', allowMultipleAllocations: true, ...odd }] });
 const two = slice('s', { devices: devices('a', 'b') });
 const memory = (value: string) => ({ capacity: { memory: { value } } });
 const attribute = (name: string, string: string): Device => ({ name, attributes: { [`${driver}/link`]: { string } } });
@@ -365,6 +376,11 @@ const cases: readonly (readonly [behaviour: string, situation: Situation, expect
     { slices: [two], claims: [claim({ requests: [exactly('r', { deviceClassName: 'none' })] })] },
     'throws: claim default/c, request r: could not retrieve device class none: deviceclass.resource.k8s.io "none" not found',
   ],
+  [
+    'knows no amount of a capacity that nobody asked for, by whatever name',
+    { slices: [oddlyNamed], claims: [claim({ requests: [exactly('r', { capacity: { requests: {} } })] })] },
+    'r=a',
+  ],
 ];
 
 describe('the search for devices', () => {
@@ -377,6 +393,27 @@ describe('the search for devices', () => {
       constraints: [{ distinctAttribute: `${driver}/link` }],
     });
     assert.throws(() => found({ slices: [slice('s', { devices: all })], claims: [asked] }), SearchTooLong);
+  });
+
+  it('is given up where alternatives for all of some devices lead to too many steps', () => {
+    const names = Array.from({ length: 12 }, (_, index) => `d${index}`);
+    const all = { deviceClassName: 'any', allocationMode: 'All' as const };
+    const requests = [...names, 'none'].map((name) => {
+      const selectors = expression(`device.attributes["${driver}"].link == "${name}"`);
+      return {
+        name,
+        firstAvailable: Array.from({ length: 8 }, (_, index) => ({ name: `a${index}`, ...all, selectors })),
+      };
+    });
+    const slices = [slice('s', { devices: names.map((name) => attribute(name, name)) })];
+    assert.throws(() => found({ slices, claims: [claim({ requests })] }), SearchTooLong);
+  });
+
+  it('is given up where the searches on other nodes have used up what there was', () => {
+    const budget = { ...attemptBudget(), looks: 15 };
+    const situation = { slices: [two], claims: [claim({ requests: [exactly('r')] })], budget };
+    for (let nodes = 0; nodes < 2; nodes++) assert.ok(found(situation).solutions);
+    assert.throws(() => found(situation), SearchTooLong);
   });
 
   it('is given up where its expressions cost too much', () => {
@@ -444,6 +481,7 @@ describe('what is written of an allocation', () => {
       node,
       pools: new SliceIndex([slice('s', { devices: [{ name: 'a' }, ...(shared.spec.devices ?? [])] })]).poolsFor(node),
       inUse: { has: () => false, consumed: () => undefined },
+      budget: attemptBudget(),
       classOf: () => configured,
       matcherOf: deviceMatcher,
     });

@@ -25,10 +25,17 @@ export interface DevicesInUse {
   consumed(device: string): Consumed | undefined;
 }
 
+/** What is left of what one attempt to place a Pod may look at, on all nodes together. */
+export interface SearchBudget {
+  looks: number;
+  cost: number;
+}
+
 export interface SearchContext {
   readonly node: Node;
   readonly pools: readonly DevicePool[];
   readonly inUse: DevicesInUse;
+  readonly budget: SearchBudget;
   readonly classOf: RequestReading['classOf'];
   matcherOf(expression: string): DeviceMatcher;
 }
@@ -60,10 +67,17 @@ export class SearchTooLong extends Error {}
 
 /** As many as a claim's status holds. */
 const mostDevices = 32;
-/** Of devices looked at, over all the steps back. */
+/** Of devices looked at and steps taken, over all the steps back. */
 const mostLooks = 200_000;
 /** Of all evaluations of expressions together. */
 const mostCost = 2_000_000;
+/** As many nodes may take all that one may. */
+const mostLongSearches = 50;
+
+export const attemptBudget = (): SearchBudget => ({
+  looks: mostLooks * mostLongSearches,
+  cost: mostCost * mostLongSearches,
+});
 
 /** Throws what is wrong with a claim or a class wherever it is tried. */
 export function searchDevices(claims: readonly ResourceClaim[], context: SearchContext): SearchOutcome {
@@ -170,7 +184,12 @@ class DeviceSearch {
     return all;
   }
 
+  #look(): void {
+    if (++this.#looks > mostLooks || --this.#context.budget.looks < 0) throw new SearchTooLong();
+  }
+
   #step({ claim: index, request, taken, from, wanted }: Step): Found {
+    this.#look();
     const state = this.#claims[index];
     if (!state) return 'yes';
     const current = state.requests[request];
@@ -187,7 +206,7 @@ class DeviceSearch {
     if (wanted.mode === 'All')
       return this.#takeNext(state, this.#allOf(state.claim, wanted)[taken]!, { ...next, from: 0 });
     for (let place = from; place < this.#listed.length; place++) {
-      if (++this.#looks > mostLooks) throw new SearchTooLong();
+      this.#look();
       const one = this.#listed[place]!;
       if (!this.#isFree(wanted, one, index) || !this.#isSelectable(state.claim, wanted, one)) continue;
       if (!this.#isLeft(wanted, one)) continue;
@@ -250,8 +269,9 @@ class DeviceSearch {
   #matches(expression: string, driver: string, device: Device): boolean {
     const isMatch = this.#context.matcherOf(expression)(driver, device, (cost) => {
       this.#cost += cost;
+      this.#context.budget.cost -= cost;
     });
-    if (this.#cost > mostCost) throw new SearchTooLong();
+    if (this.#cost > mostCost || this.#context.budget.cost < 0) throw new SearchTooLong();
     return isMatch;
   }
 

@@ -27,7 +27,7 @@ import type { NodeInfo } from '../cluster-state.ts';
 import { allocationResult } from '../device-search/allocation-result.ts';
 import { bindClaim, hasConditions, isOverdue, isReady, whenReady } from '../device-search/claim-binding.ts';
 import { ClaimLedger } from '../device-search/claim-ledger.ts';
-import { SearchTooLong, searchDevices } from '../device-search/device-search.ts';
+import { attemptBudget, type SearchBudget, SearchTooLong, searchDevices } from '../device-search/device-search.ts';
 import { SliceIndex } from '../device-search/pools.ts';
 import { claimName } from '../device-search/requests.ts';
 import {
@@ -51,11 +51,17 @@ type Sources = Pick<ComponentContext, 'client' | 'clock' | 'informers' | 'log' |
   event(pod: Pod, reason: string, message: string): void;
 };
 
-/** Resolves when all that there is is known. */
-export async function dynamicResources(sources: Sources): Promise<SchedulingPlugin> {
+export interface DevicePlugin extends SchedulingPlugin {
+  /** Resolves when all that there is is known; before, it decides nothing rightly. */
+  whenKnown(): Promise<void>;
+  prepare(pod: Pod): PreparedPlugin | Rejection | undefined;
+}
+
+/** Follows what there is from then on, so one is enough. */
+export function dynamicResources(sources: Sources): DevicePlugin {
   const plugin = new DynamicResources(sources);
-  await plugin.whenKnown();
   return {
+    whenKnown: () => plugin.whenKnown(),
     name,
     weight: 2,
     helpedBy: [],
@@ -116,7 +122,7 @@ class DynamicResources {
     return new ClaimedPod(pod, claims, {
       ...this.#sources,
       ledger: this.#ledger,
-      search: (node, wanted) => this.#search(node, wanted),
+      search: (node, wanted, budget) => this.#search(node, wanted, budget),
       onClaim: (look) => this.#claims.onChange({ updated: look, deleted: look }),
     });
   }
@@ -155,6 +161,7 @@ class DynamicResources {
   #search(
     { name: nodeName, node }: NodeInfo,
     claims: readonly ResourceClaim[],
+    budget: SearchBudget,
   ): readonly AllocationResult[] | Rejection {
     this.#index ??= new SliceIndex(this.#slices.list());
     try {
@@ -162,6 +169,7 @@ class DynamicResources {
         node,
         pools: this.#index.poolsFor(node),
         inUse: this.#ledger,
+        budget,
         classOf: (deviceClass) => this.#classes.get(deviceClass),
         matcherOf: (expression) => this.#matcherOf(expression),
       });
@@ -197,7 +205,11 @@ function remembered(matcher: DeviceMatcher): DeviceMatcher {
 
 interface ClaimedPodSources extends Sources {
   readonly ledger: ClaimLedger;
-  search(node: NodeInfo, claims: readonly ResourceClaim[]): readonly AllocationResult[] | Rejection;
+  search(
+    node: NodeInfo,
+    claims: readonly ResourceClaim[],
+    budget: SearchBudget,
+  ): readonly AllocationResult[] | Rejection;
   onClaim(look: () => void): { remove(): void };
 }
 
@@ -205,6 +217,7 @@ interface ClaimedPodSources extends Sources {
 class ClaimedPod implements PreparedPlugin {
   readonly #pod: Pod;
   readonly #sources: ClaimedPodSources;
+  readonly #budget = attemptBudget();
   /** Without devices so far. */
   readonly #wanting: readonly ResourceClaim[];
   #claims: readonly ResourceClaim[];
@@ -224,7 +237,7 @@ class ClaimedPod implements PreparedPlugin {
   filter(node: NodeInfo): Rejection | undefined {
     const unavailable = this.#claims.filter((claim) => claim.status?.allocation && !this.#isUsable(claim, node));
     if (this.#wanting.length > 0) {
-      const found = this.#sources.search(node, this.#wanting);
+      const found = this.#sources.search(node, this.#wanting, this.#budget);
       if ('reasons' in found) return found;
       this.#found.set(node.name, found);
     }
@@ -309,10 +322,12 @@ class ClaimedPod implements PreparedPlugin {
   whenNowhere(): string {
     const { client, log, signal, ledger } = this.#sources;
     for (const claim of this.#unavailable) {
-      const users = claim.status?.reservedFor ?? [];
+      const current = ledger.get(keyOf(claim));
+      if (current?.metadata.uid !== claim.metadata.uid || !current?.status?.allocation) continue;
+      const users = current.status.reservedFor ?? [];
       if (users.some(({ uid }) => uid !== this.#pod.metadata.uid)) continue;
-      const status = { ...claim.status, reservedFor: undefined, allocation: undefined, devices: undefined };
-      client.updateStatus(resourceClaims, { ...(ledger.get(keyOf(claim)) ?? claim), status }, { signal }).then(
+      const status = { ...current.status, reservedFor: undefined, allocation: undefined, devices: undefined };
+      client.updateStatus(resourceClaims, { ...current, status }, { signal }).then(
         (written) => ledger.wrote(written),
         (error) => log.warn('a claim keeps its devices', { claim: claimName(claim), error: messageOf(error) }),
       );
