@@ -83,11 +83,13 @@ export class HealthOfDevices {
     return changed.map((key) => ({ pool: after[key]!.PoolName, device: after[key]!.DeviceName }));
   }
 
-  /** Nothing is known of its devices any more. */
-  forget(driver: string): void {
-    if (!this.#known[driver]) return;
+  /** Nothing is known of its devices any more. Tells what was. */
+  forget(driver: string): readonly ChangedDevice[] {
+    const known = this.#known[driver];
+    if (!known) return [];
     delete this.#known[driver];
     this.#save();
+    return Object.values(known.Devices).map(({ PoolName: pool, DeviceName: device }) => ({ pool, device }));
   }
 
   #isOld({ HealthCheckTimeout: timeoutNanos, LastUpdated: at }: FileHealth): boolean {

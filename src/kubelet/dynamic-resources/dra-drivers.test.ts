@@ -58,3 +58,15 @@ it('what a driver has published goes once when it stays away, and again the next
     assert.equal(server.tries, tries);
   }
 });
+
+it('what is known of devices is forgotten with the last endpoint of their driver', async (test) => {
+  const told: unknown[] = [];
+  const { drivers } = setUp(test, (driver, devices) => told.push([driver, devices]));
+  const [older, newer] = [plugin('/nowhere/old.sock'), plugin('/nowhere/new.sock')];
+  await drivers.register(older);
+  await drivers.register(newer);
+  await drivers.deregister(older);
+  assert.deepEqual(told, []);
+  await drivers.deregister(newer);
+  assert.deepEqual(told, [[name, undefined]]);
+});

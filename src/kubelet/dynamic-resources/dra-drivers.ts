@@ -88,6 +88,7 @@ export class DraDrivers implements PluginHandler {
     if (others.length > 0) this.#endpoints.set(name, others);
     else {
       this.#endpoints.delete(name);
+      this.#options.onHealth?.(name, undefined);
       void this.#wipeLater(name);
     }
   }
@@ -135,12 +136,16 @@ export class DraDrivers implements PluginHandler {
     const { clock, log, onHealth } = this.#options;
     while (onHealth && !signal.aborted) {
       try {
-        for await (const devices of driver.health(signal)) onHealth(driver.name, devices);
+        for await (const devices of driver.health(signal)) {
+          if (signal.aborted) return;
+          onHealth(driver.name, devices);
+        }
       } catch (error) {
-        if (error instanceof GrpcError && error.code === grpcCodes.unimplemented) return;
-        if (!signal.aborted)
-          log.info('the health of devices is not told', { driver: driver.name, error: messageOf(error) });
+        if (signal.aborted || (error instanceof GrpcError && error.code === grpcCodes.unimplemented)) return;
+        log.info('the health of devices is not told', { driver: driver.name, error: messageOf(error) });
       }
+      // What is known may be another endpoint's by now, or is kept for the next kubelet.
+      if (signal.aborted) return;
       onHealth(driver.name, undefined);
       await sleep(clock, healthRetryMs, signal).catch(() => undefined);
     }

@@ -231,8 +231,7 @@ export class DynamicResources {
   }
 
   #healthTold(driver: string, devices: readonly DeviceHealth[] | undefined): void {
-    if (!devices) return this.#health.forget(driver);
-    const changed = this.#health.told(driver, devices);
+    const changed = devices ? this.#health.told(driver, devices) : this.#health.forget(driver);
     const isChanged = (pool: string, device: string) =>
       changed.some((one) => one.pool === pool && one.device === device);
     const pods = new Set<string>();
