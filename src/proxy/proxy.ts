@@ -10,6 +10,7 @@ import type { ComponentContext } from '../reconcile/component.ts';
 import { desiredRuleset, type NftJson, type Ruleset, type RulesetOptions, tableName } from './ruleset.ts';
 import { healthChecks, ServiceHealth } from './service-health.ts';
 import { type IpFamily, type ServicePort, servicePorts, type ThisNode } from './service-ports.ts';
+import { SyncHealth } from './sync-health.ts';
 import { transactionTo } from './transaction.ts';
 
 /** The kernel, as far as the proxy needs it. */
@@ -43,6 +44,7 @@ export interface ProxyOptions {
 
 const gatherMs = 10;
 const retryMs = 1000;
+const usualSyncPeriodMs = 30_000;
 
 export async function runProxy(context: ComponentContext, options: ProxyOptions): Promise<void> {
   const { clock, log, signal, informers } = context;
@@ -50,8 +52,11 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
   const sliceInformer = informers.of(endpointSlices);
   let changed = true;
   let wake: (() => void) | undefined;
+  const syncPeriodMs = options.syncPeriodMs ?? usualSyncPeriodMs;
+  const syncHealth = new SyncHealth(clock, syncPeriodMs);
   const onAny = () => {
     changed = true;
+    syncHealth.queued();
     wake?.();
   };
   const handler = { added: onAny, updated: onAny, deleted: onAny };
@@ -60,19 +65,13 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
   signal.addEventListener('abort', () => wake?.(), { once: true });
 
   const tables = options.families.map((family) => new FamilyTable(family, options));
-  const events = context.eventRecorder('kube-proxy', options.node.name);
-  const health = options.families.map(({ family, nodeIps }) => {
-    const { name: nodeName } = options.node;
-    const onFailure = (service: Service, message: string) =>
-      events.record(service, 'Warning', 'FailedToStartServiceHealthcheck', message);
-    return { family, checks: new ServiceHealth({ nodeName, addresses: nodeIps, family, log, onFailure }) };
-  });
+  const health = healthPorts(context, options, syncHealth);
   const minSyncPeriodMs = options.minSyncPeriodMs ?? 1000;
   while (!signal.aborted) {
     let isPeriodic = false;
     if (!changed) {
       await new Promise<void>((resolve) => {
-        const timer = clock.after(options.syncPeriodMs ?? 30_000, () => {
+        const timer = clock.after(syncPeriodMs, () => {
           isPeriodic = true;
           resolve();
         });
@@ -86,28 +85,48 @@ export async function runProxy(context: ComponentContext, options: ProxyOptions)
     }
     changed = false;
     const startedMs = clock.monotonic();
+    let isWritten = false;
     try {
       for (const table of tables) {
         if (isPeriodic && (await table.isLost()))
           log.warn('the service tables were flushed by somebody else; building them anew', { family: table.family });
         await table.sync(serviceInformer.list(), sliceInformer.list());
       }
-      const { node } = options;
-      const objects = { services: serviceInformer.list(), slices: sliceInformer.list() };
-      for (const { family, checks } of health) await checks.sync(healthChecks(objects, { node, family }));
-      options.onSynced?.();
+      isWritten = true;
+      syncHealth.written();
+      // What came meanwhile is not in it.
+      if (changed) syncHealth.queued();
     } catch (error) {
       if (signal.aborted) break;
       log.error('the service tables could not be written; trying again', { error });
       changed = true;
-      await sleep(clock, retryMs, signal).catch(() => {});
-      continue;
     }
-    const restMs = Math.min(minSyncPeriodMs, clock.monotonic() - startedMs + minSyncPeriodMs / 10);
+    const objects = { services: serviceInformer.list(), slices: sliceInformer.list() };
+    for (const { family, checks } of health) await checks.sync(healthChecks(objects, { node: options.node, family }));
+    if (isWritten) options.onSynced?.();
+    const tookMs = clock.monotonic() - startedMs;
+    const restMs = isWritten ? Math.min(minSyncPeriodMs, tookMs + minSyncPeriodMs / 10) : retryMs;
     await sleep(clock, restMs, signal).catch(() => {});
   }
   for (const registration of registrations) registration.remove();
   for (const { checks } of health) checks.close();
+}
+
+/** What answers load balancers, for each address family. */
+function healthPorts(
+  context: ComponentContext,
+  { families, node: { name: nodeName } }: ProxyOptions,
+  syncHealth: SyncHealth,
+): readonly { readonly family: IpFamily; readonly checks: ServiceHealth }[] {
+  const { log } = context;
+  const events = context.eventRecorder('kube-proxy', nodeName);
+  const onFailure = (service: Service, message: string) =>
+    events.record(service, 'Warning', 'FailedToStartServiceHealthcheck', message);
+  const isProxyHealthy = () => syncHealth.isHealthy;
+  return families.map(({ family, nodeIps: addresses }) => ({
+    family,
+    checks: new ServiceHealth({ nodeName, addresses, family, log, isProxyHealthy, onFailure }),
+  }));
 }
 
 /** Takes the proxy's tables away again. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server } from 'node:net';
 import { describe, it } from 'node:test';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -66,11 +66,13 @@ describe('health checks of Services', () => {
     await once(taken, 'listening');
     const { port: takenPort } = taken.address() as AddressInfo;
     const failures: string[] = [];
+    let isProxyHealthy = true;
     const health = new ServiceHealth({
       nodeName: 'n1',
       addresses: ['127.0.0.1'],
       family: 'ip',
       log: silentLog,
+      isProxyHealthy: () => isProxyHealthy,
       onFailure: (_, message) => failures.push(message),
     });
     t.after(() => {
@@ -98,11 +100,38 @@ describe('health checks of Services', () => {
       localEndpoints: 2,
       serviceProxyHealthy: true,
     });
+    isProxyHealthy = false;
+    const late = await fetch(url);
+    assert.deepEqual(
+      [late.status, await late.json()],
+      [503, { service: { namespace: 'shop', name: 'web' }, localEndpoints: 2, serviceProxyHealthy: false }],
+    );
+    isProxyHealthy = true;
     await sync(takenPort, 0);
     assert.equal((await fetch(url)).status, 503);
 
     await health.sync(new Map());
     await assert.rejects(fetch(url));
     assert.equal(failures.length, 1);
+  });
+
+  it('go on when a connection cannot be accepted', async (t) => {
+    const listen = t.mock.method(Server.prototype, 'listen');
+    const warnings: unknown[] = [];
+    const health = new ServiceHealth({
+      nodeName: 'n1',
+      addresses: ['127.0.0.1'],
+      family: 'ip',
+      log: { ...silentLog, warn: (_, fields) => void warnings.push(fields) },
+      isProxyHealthy: () => true,
+      onFailure: (_, message) => assert.fail(message),
+    });
+    t.after(() => health.close());
+    await health.sync(new Map([['shop/web', { service: service('web', 0), port: 0, localEndpoints: 1 }]]));
+    const server = listen.mock.calls[0]!.this as Server;
+    for (const _ of [1, 2]) server.emit('error', new Error('accept EMFILE'));
+    assert.deepEqual(warnings, Array(2).fill({ service: 'shop/web', error: 'accept EMFILE' }));
+    const { port } = server.address() as AddressInfo;
+    assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
   });
 });

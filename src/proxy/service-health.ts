@@ -44,6 +44,8 @@ export interface ServiceHealthOptions {
   readonly addresses: readonly string[];
   readonly family: IpFamily;
   readonly log: Log;
+  /** Whether the kernel's rules are as Services say, or not for long otherwise. */
+  readonly isProxyHealthy: () => boolean;
   /** Told which Service has no answer on its port, and why. */
   readonly onFailure: (service: Service, message: string) => void;
 }
@@ -81,16 +83,21 @@ export class ServiceHealth {
   }
 
   async #listen(key: string, check: HealthCheck): Promise<void> {
-    const { addresses, family, nodeName, log, onFailure } = this.#options;
+    const { addresses, family, isProxyHealthy, nodeName, log, onFailure } = this.#options;
     const everywhere = family === 'ip' ? '0.0.0.0' : '::';
     const servers: Server[] = [];
     const open: OpenCheck = { port: check.port, servers, current: check };
     try {
       for (const host of addresses.length > 0 ? addresses : [everywhere]) {
-        const server = healthServer(() => open.current);
+        const server = healthServer(() => ({ ...open.current, isProxyHealthy: isProxyHealthy() }));
         servers.push(server);
         const { promise, resolve, reject } = Promise.withResolvers<void>();
-        server.once('error', reject);
+        // Stays: a connection that cannot be accepted is an error of the server, too.
+        server.on('error', (error) => {
+          if (server.listening)
+            log.warn('a health check of a Service failed', { service: key, error: messageOf(error) });
+          reject(error);
+        });
         server.listen({ host, port: check.port, ipv6Only: family === 'ip6' }, resolve);
         await promise;
       }
@@ -104,17 +111,17 @@ export class ServiceHealth {
   }
 }
 
-function healthServer(current: () => HealthCheck): Server {
+function healthServer(current: () => HealthCheck & { readonly isProxyHealthy: boolean }): Server {
   return createServer((_, response) => {
-    const { service, localEndpoints } = current();
+    const { service, localEndpoints, isProxyHealthy } = current();
     const { namespace, name } = service.metadata;
-    response.writeHead(localEndpoints > 0 ? 200 : 503, {
+    response.writeHead(localEndpoints > 0 && isProxyHealthy ? 200 : 503, {
       'content-type': 'application/json',
       'x-content-type-options': 'nosniff',
       'x-load-balancing-endpoint-weight': String(localEndpoints),
     });
     response.end(
-      JSON.stringify({ service: { namespace, name }, localEndpoints, serviceProxyHealthy: true }, null, '\t'),
+      JSON.stringify({ service: { namespace, name }, localEndpoints, serviceProxyHealthy: isProxyHealthy }, null, '\t'),
     );
   });
 }

@@ -22,6 +22,8 @@ test('totals are those of the process from the first answer on, and every figure
   assert.ok(first.get('process_cpu_user_seconds_total')! >= before.user / 1e6);
   assert.ok(first.get('process_cpu_seconds_total')! >= (before.user + before.system) / 1e6);
   assert.ok(first.get('process_resident_memory_bytes')! > 1e6);
+  if (process.platform === 'linux')
+    assert.ok(first.get('process_virtual_memory_bytes')! >= first.get('process_resident_memory_bytes')!);
   assert.ok(first.get('nodejs_eventloop_lag_seconds')! >= 0);
   assert.ok(!first.has('nodejs_eventloop_lag_mean_seconds'), 'nothing is known of what nobody has watched');
   for (const [name, value] of first) assert.ok(Number.isFinite(value) && value < 1e15, `${name} ${value}`);

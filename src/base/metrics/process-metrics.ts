@@ -17,7 +17,6 @@ const collectionKinds: ReadonlyMap<number, string> = new Map([
   [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
 ]);
-const pageBytes = 4096;
 
 type Collection = PerformanceEntry & { readonly detail: { readonly kind: number } };
 
@@ -72,7 +71,10 @@ export class ProcessMetrics {
     this.#observer.observe({ entryTypes: ['gc'] });
   }
 
-  /** Since the last answer. What is measured is the time from one look to the next, of which the resolution is no delay. */
+  /**
+   * Since the last answer to anybody: who asks often leaves the others little. What is measured is the time from one look to the next, of
+   * which the resolution is no delay.
+   */
   #delayFamilies(): readonly string[] {
     const delays = this.#delays;
     if (!delays || delays.count === 0) return [];
@@ -113,15 +115,14 @@ function cpuFamilies(): readonly string[] {
 
 /** Some of them only the files of Linux' kernel tell. */
 async function processFamilies(): Promise<readonly string[]> {
-  const [memory, limits, files] = await Promise.all([
-    readFile('/proc/self/statm', 'utf8').catch(() => ''),
+  const [status, limits, files] = await Promise.all([
+    readFile('/proc/self/status', 'utf8').catch(() => ''),
     readFile('/proc/self/limits', 'utf8').catch(() => ''),
     readdir('/proc/self/fd').catch(() => undefined),
   ]);
-  const virtualPages = Number.parseInt(memory, 10);
+  const virtualKib = /^VmSize:\s+(\d+) kB$/m.exec(status)?.[1];
   const maxFiles = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
-  const known = (value: number | undefined): Sample[] =>
-    value === undefined || Number.isNaN(value) ? [] : [{ value }];
+  const known = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ value }]);
   return [
     gaugeFamily('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', [
       { value: performance.timeOrigin / 1000 },
@@ -129,7 +130,11 @@ async function processFamilies(): Promise<readonly string[]> {
     gaugeFamily('process_resident_memory_bytes', 'Resident memory size in bytes.', [
       { value: process.memoryUsage.rss() },
     ]),
-    gaugeFamily('process_virtual_memory_bytes', 'Virtual memory size in bytes.', known(virtualPages * pageBytes)),
+    gaugeFamily(
+      'process_virtual_memory_bytes',
+      'Virtual memory size in bytes.',
+      known(virtualKib ? Number(virtualKib) * 1024 : undefined),
+    ),
     gaugeFamily('process_open_fds', 'Number of open file descriptors.', known(files?.length)),
     gaugeFamily(
       'process_max_fds',

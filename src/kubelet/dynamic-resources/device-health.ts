@@ -24,8 +24,8 @@ interface FileHealth {
   readonly DeviceName: string;
   readonly Health: KnownHealth['health'];
   readonly LastUpdated: string;
-  readonly HealthCheckTimeout: number;
-  readonly Message: string;
+  readonly HealthCheckTimeout?: number;
+  readonly Message?: string;
 }
 
 type FileContent = Record<string, { readonly Devices: Record<string, FileHealth> }>;
@@ -50,7 +50,9 @@ export class HealthOfDevices {
     const text = await this.#options.state.read(file);
     if (text === undefined) return;
     try {
-      this.#known = JSON.parse(text) as FileContent;
+      const content: unknown = JSON.parse(text);
+      if (!isFileContent(content)) throw new Error('it is not what a kubelet writes');
+      this.#known = content;
     } catch (error) {
       const message = 'Failed to load health checkpoint, proceeding with empty cache';
       this.#options.log.error(message, { error: messageOf(error) });
@@ -60,7 +62,7 @@ export class HealthOfDevices {
   of(driver: string, pool: string, device: string): KnownHealth {
     const known = this.#known[driver]?.Devices[`${pool}/${device}`];
     if (!known || this.#isOld(known)) return { health: 'Unknown', message: '' };
-    return { health: known.Health, message: known.Message };
+    return { health: known.Health, message: known.Message ?? '' };
   }
 
   /** All that the driver watches. Tells what has changed by it. */
@@ -83,14 +85,16 @@ export class HealthOfDevices {
     return changed.map((key) => ({ pool: after[key]!.PoolName, device: after[key]!.DeviceName }));
   }
 
-  /** Nothing is known of its devices any more. */
-  forget(driver: string): void {
-    if (!this.#known[driver]) return;
+  /** Nothing is known of its devices any more. Tells what was. */
+  forget(driver: string): readonly ChangedDevice[] {
+    const known = this.#known[driver];
+    if (!known) return [];
     delete this.#known[driver];
     this.#save();
+    return Object.values(known.Devices).map(({ PoolName: pool, DeviceName: device }) => ({ pool, device }));
   }
 
-  #isOld({ HealthCheckTimeout: timeoutNanos, LastUpdated: at }: FileHealth): boolean {
+  #isOld({ HealthCheckTimeout: timeoutNanos = 0, LastUpdated: at }: FileHealth): boolean {
     const timeoutMs = timeoutNanos === 0 ? defaultTimeoutMs : timeoutNanos / nanosPerMs;
     return this.#options.clock.now() - Date.parse(at) > timeoutMs;
   }
@@ -102,6 +106,25 @@ export class HealthOfDevices {
       .then(() => state.write(file, text))
       .catch((error) => log.error('the health of devices cannot be kept', { error: messageOf(error) }));
   }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isFileContent(value: unknown): value is FileContent {
+  return isRecord(value) && Object.values(value).every((of) => isRecord(of) && areDevices(of.Devices));
+}
+
+function areDevices(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every(isFileHealth);
+}
+
+function isFileHealth(value: unknown): value is FileHealth {
+  if (!isRecord(value)) return false;
+  // As upstream reads it: these two may be left out.
+  const { PoolName, DeviceName, Health, LastUpdated, HealthCheckTimeout = 0, Message = '' } = value;
+  if (typeof HealthCheckTimeout !== 'number') return false;
+  return [PoolName, DeviceName, Health, LastUpdated, Message].every((text) => typeof text === 'string');
 }
 
 function fileHealth(told: DeviceHealth, now: string): FileHealth {

@@ -33,6 +33,7 @@ export class DraDriver {
   readonly endpoint: string;
   readonly #options: DraDriverOptions;
   #connection: Promise<GrpcConnection> | undefined;
+  #isClosed = false;
 
   constructor(options: DraDriverOptions) {
     this.name = options.name;
@@ -67,13 +68,16 @@ export class DraDriver {
     for await (const { devices } of connection.serverStream(watchHealth, {}, signal)) yield devices;
   }
 
+  /** Nothing is asked of it from now on. */
   close(): void {
+    this.#isClosed = true;
     void this.#connection?.then((connection) => connection.close());
     this.#connection = undefined;
   }
 
-  #connect(): Promise<GrpcConnection> {
+  async #connect(): Promise<GrpcConnection> {
     const { clock, endpoint } = this.#options;
+    if (this.#isClosed) throw new Error(`endpoint ${endpoint} of DRA driver ${this.name} is gone`);
     this.#connection ??= connectSocket({ clock, path: endpoint, requestTimeoutMs: callTimeoutMs });
     return this.#connection;
   }

@@ -6,7 +6,7 @@
 import { resourceSlices } from '../../api/gen/resource-v1.ts';
 import { quote } from '../../apimachinery/go-text.ts';
 import { messageOf } from '../../apimachinery/status.ts';
-import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import type { Log } from '../../base/log.ts';
 import { jitter, type Random } from '../../base/random.ts';
@@ -45,7 +45,8 @@ export class DraDrivers implements PluginHandler {
   readonly #options: DraDriversOptions;
   /** By name, the latest last. */
   readonly #endpoints = new Map<string, Endpoint[]>();
-  readonly #wipes = new Map<string, Timer>();
+  /** By name, of drivers that are gone: from the waiting to the last try, so that one that comes back loses nothing of what it publishes. */
+  readonly #wipes = new Map<string, AbortController>();
 
   constructor(options: DraDriversOptions) {
     this.#options = options;
@@ -72,7 +73,7 @@ export class DraDrivers implements PluginHandler {
     const driver = new DraDriver({ name, endpoint, service: this.#serviceOf(plugin), clock, metrics });
     const ending = new AbortController();
     this.#endpoints.set(name, [...endpoints, { driver, ending }]);
-    this.#wipes.get(name)?.cancel();
+    this.#wipes.get(name)?.abort(new Error('the driver is back'));
     this.#wipes.delete(name);
     void this.#followHealth(driver, ending.signal);
     onRegistered();
@@ -87,16 +88,14 @@ export class DraDrivers implements PluginHandler {
     if (others.length > 0) this.#endpoints.set(name, others);
     else {
       this.#endpoints.delete(name);
-      this.#wipes.set(
-        name,
-        this.#options.clock.after(graceMs, () => void this.wipe(name)),
-      );
+      this.#options.onHealth?.(name, undefined);
+      void this.#wipeLater(name);
     }
   }
 
   /** Takes away what the driver, or all, have published of this node; until it succeeds. */
-  async wipe(driver?: string): Promise<void> {
-    const { client, clock, isRegistered, log, nodeName, random, signal } = this.#options;
+  async wipe(driver?: string, signal = this.#options.signal): Promise<void> {
+    const { client, clock, isRegistered, log, nodeName, random } = this.#options;
     const fieldSelector = `spec.nodeName=${nodeName}${driver === undefined ? '' : `,spec.driver=${driver}`}`;
     for (let delayMs = firstRetryMs; !signal.aborted; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
       try {
@@ -106,6 +105,17 @@ export class DraDrivers implements PluginHandler {
       }
       await sleep(clock, jitter(random, delayMs, 0.2), signal).catch(() => undefined);
     }
+  }
+
+  /** Unless it comes back. */
+  async #wipeLater(driver: string): Promise<void> {
+    const { clock, signal } = this.#options;
+    const wipe = new AbortController();
+    this.#wipes.set(driver, wipe);
+    const ending = AbortSignal.any([signal, wipe.signal]);
+    await sleep(clock, graceMs, ending).catch(() => undefined);
+    await this.wipe(driver, ending);
+    if (this.#wipes.get(driver) === wipe) this.#wipes.delete(driver);
   }
 
   /** The first that it names and that is known here. */
@@ -126,19 +136,22 @@ export class DraDrivers implements PluginHandler {
     const { clock, log, onHealth } = this.#options;
     while (onHealth && !signal.aborted) {
       try {
-        for await (const devices of driver.health(signal)) onHealth(driver.name, devices);
+        for await (const devices of driver.health(signal)) {
+          if (signal.aborted) return;
+          onHealth(driver.name, devices);
+        }
       } catch (error) {
-        if (error instanceof GrpcError && error.code === grpcCodes.unimplemented) return;
-        if (!signal.aborted)
-          log.info('the health of devices is not told', { driver: driver.name, error: messageOf(error) });
+        if (signal.aborted || (error instanceof GrpcError && error.code === grpcCodes.unimplemented)) return;
+        log.info('the health of devices is not told', { driver: driver.name, error: messageOf(error) });
       }
+      // What is known may be another endpoint's by now, or is kept for the next kubelet.
+      if (signal.aborted) return;
       onHealth(driver.name, undefined);
       await sleep(clock, healthRetryMs, signal).catch(() => undefined);
     }
   }
 
   #close(): void {
-    for (const timer of this.#wipes.values()) timer.cancel();
     for (const endpoints of this.#endpoints.values()) endpoints.forEach(end);
   }
 }

@@ -7,7 +7,7 @@ import { it, type TestContext } from 'node:test';
 import { events, type Pod, pods } from '../../api/gen/core-v1.ts';
 import { type ResourceClaimConsumerReference, resourceClaims, resourceSlices } from '../../api/gen/resource-v1.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock, settle } from '../../testing/fake-clock.ts';
 import type { StateFolder } from '../host/host.ts';
 import { simulatedHost } from '../host/simulated-host.ts';
 import { getPod, kubeletHarness, testPod } from '../kubelet.fixture.ts';
@@ -206,10 +206,10 @@ it('a kubelet that starts anew gives back what was made ready for Pods that are 
   await until(() => scripted.calls.at(-1) === 'unprepare default/left');
 });
 
-it('a driver tells how devices fare, and the Pod´s status says it', async (test) => {
+it('a driver tells how devices fare, and the Pod´s status says it as long as the driver is there', async (test) => {
   const { client, present, run, runs, start, until } = await setUp(test);
   await start();
-  const { scripted } = await present();
+  const { leave, scripted } = await present();
   await run('watched', 'watcher');
   await runs('watcher');
   const told = async () => (await getPod(client, 'watcher'))?.status?.containerStatuses?.[0]?.allocatedResourcesStatus;
@@ -221,6 +221,21 @@ it('a driver tells how devices fare, and the Pod´s status says it', async (test
   assert.deepEqual(await told(), [
     { name: 'claim:gpu', resources: [{ resourceID, health: 'Unhealthy', message: 'too hot' }] },
   ]);
+  leave();
+  await until(async () => (await told())?.[0]?.resources?.[0]?.health === 'Unknown');
+});
+
+it('a kubelet that ends leaves to the next what it knows of devices', async (test) => {
+  const { end, present, start, state, until } = await setUp(test);
+  await start();
+  const { scripted } = await present();
+  const device = { poolName: node, deviceName: 'gpu-0' };
+  scripted.tell([{ device, health: 'UNHEALTHY', message: 'too hot', healthCheckTimeoutSeconds: 3600 }]);
+  const isKept = () => state.files.get('dra_health_state')?.includes('too hot') ?? false;
+  await until(isKept);
+  await end();
+  await settle();
+  assert.ok(isKept());
 });
 
 it('what a driver published of the node goes when the kubelet starts, and when the driver is gone for half a minute', async (test) => {

@@ -98,7 +98,7 @@ export class DynamicResources {
     await this.#timed('UnprepareResources', 'unprepare dynamic resources', () => this.#giveBack(podUid));
   }
 
-  /** Names of the Container Device Interface. Throws where a claim is not ready that the container uses. */
+  /** Names of the Container Device Interface. Throws where `prepare` has noted nothing of a claim that the container uses. */
   cdiDevices(pod: Pod, container: Container): readonly string[] {
     return this.#used(pod, container).flatMap(({ claim, name, request }) => {
       if (!claim)
@@ -112,7 +112,7 @@ export class DynamicResources {
     });
   }
 
-  /** The claims that a container uses, as far as they are ready. */
+  /** The claims that a container uses, as far as something is noted of them: ready, or being made so. */
   claimsOf(pod: Pod, container: Container): readonly PreparedClaim[] {
     return [...new Set(this.#used(pod, container).flatMap(({ claim }) => claim ?? []))];
   }
@@ -231,8 +231,7 @@ export class DynamicResources {
   }
 
   #healthTold(driver: string, devices: readonly DeviceHealth[] | undefined): void {
-    if (!devices) return this.#health.forget(driver);
-    const changed = this.#health.told(driver, devices);
+    const changed = devices ? this.#health.told(driver, devices) : this.#health.forget(driver);
     const isChanged = (pool: string, device: string) =>
       changed.some((one) => one.pool === pool && one.device === device);
     const pods = new Set<string>();
