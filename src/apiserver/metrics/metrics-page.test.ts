@@ -104,6 +104,6 @@ test('every family is told once, and every line can be read', () => {
 test('how checks went is told alone, too', async () => {
   const alone = String(await https.client.raw({ method: 'GET', path: '/metrics/slis' }));
   const families = [...alone.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
-  assert.deepEqual(families, ['kubernetes_healthcheck', 'kubernetes_healthchecks_total']);
+  assert.deepEqual(families, ['kubernetes_healthcheck', 'kubernetes_healthchecks_total', 'process_start_time_seconds']);
   assert.match(alone, /^kubernetes_healthchecks_total\{name="ping",status="success",type="readyz"\} [1-9]/m);
 });

@@ -8,7 +8,7 @@ import {
   metricsContentType,
   type Sample,
 } from '../../base/metrics/families.ts';
-import { ProcessMetrics } from '../../base/metrics/process-metrics.ts';
+import { ProcessMetrics, processStartFamily } from '../../base/metrics/process-metrics.ts';
 import type { AdmissionStatistics } from '../admission/admission-statistics.ts';
 import { removedRelease } from '../deprecation.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
@@ -43,7 +43,7 @@ export function metricsHandler(source: MetricsSource): Handler {
 
 /** `/metrics/slis`: how the server's checks went, alone, to be asked often. */
 export function healthMetricsHandler({ health }: Pick<MetricsSource, 'health'>): Handler {
-  return async () => metricsReply(health.families().join(''));
+  return async () => metricsReply([...health.families(), processStartFamily()].join(''));
 }
 
 function metricsReply(text: string): ApiResponse {

@@ -124,9 +124,7 @@ async function processFamilies(): Promise<readonly string[]> {
   const maxFiles = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   const known = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ value }]);
   return [
-    gaugeFamily('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', [
-      { value: performance.timeOrigin / 1000 },
-    ]),
+    processStartFamily(),
     gaugeFamily('process_resident_memory_bytes', 'Resident memory size in bytes.', [
       { value: process.memoryUsage.rss() },
     ]),
@@ -184,4 +182,11 @@ function resourcesFamily(): string {
     'Number of active resources that are currently keeping the event loop alive, grouped by async resource type.',
     active.map(([type, of]) => ({ labels: { type }, value: of?.length ?? 0 })),
   );
+}
+
+/** When this process began. */
+export function processStartFamily(): string {
+  return gaugeFamily('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', [
+    { value: performance.timeOrigin / 1000 },
+  ]);
 }

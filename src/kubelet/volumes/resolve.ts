@@ -202,10 +202,10 @@ class VolumeResolver {
     return this.#private(wish.path, token, mode);
   }
 
-  /** Nobody else's business: readable by its user alone where that user is known, else by everyone in the Pod. */
+  /** Nobody else's business: readable by its user, and the group of the volumes, where these are known, else by everyone in the Pod. */
   #private(path: string, text: string, mode: number): PayloadFile {
     const { fsGroup } = this.#pod.spec.securityContext ?? {};
-    const uid = fsGroup === undefined ? commonUser(this.#pod) : undefined;
+    const uid = commonUser(this.#pod);
     const isOwned = fsGroup !== undefined || uid !== undefined;
     return { path, content: Buffer.from(text), mode: isOwned ? 0o600 : mode, uid };
   }
