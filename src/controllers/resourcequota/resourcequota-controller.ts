@@ -145,7 +145,7 @@ class CountedKinds {
     const counted = this.#types.filter((type) => this.#evaluator.namesAbout(type, names).length > 0);
     const objects: CountedObject[] = [];
     for (const type of counted) {
-      const informer = this.#context.informers.of(type);
+      const informer = this.#context.informers.whileServed(type);
       this.#follow(informer);
       await informer.whenSynced(this.#context.signal);
       for (const object of informer.list(metadata.namespace)) objects.push({ type, object });
