@@ -169,4 +169,13 @@ describe('a watch of the past', () => {
     await clock.advance(600_000);
     assert.equal(watching.ended, false);
   });
+
+  test('has nothing to wait for once the watch has ended, and is still told', async () => {
+    const clock = new FakeClock();
+    const watching = watcher((_type, _entry, revision) => frame(revision), clock);
+    watching.resume(events(10), retoldEvents(clock));
+    watching.end();
+    await clock.advance(600_000);
+    assert.equal((await watching.takeBatch())?.length, 10);
+  });
 });

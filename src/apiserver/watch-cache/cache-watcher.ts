@@ -151,6 +151,8 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     if (this.#ended) return;
     if (last) this.#buffer.push(last);
     this.#ended = true;
+    // The server may be about to stop, which a timer must not delay.
+    this.#stalled?.cancel();
     for (const callback of this.#endCallbacks) callback();
     this.#schedule();
   }
