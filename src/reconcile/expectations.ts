@@ -85,7 +85,7 @@ export class Expectations {
  *     informer: a (version 5, 2 replicas)      note(a as version 9, 4 replicas)
  *     newest([a version 5])   gives a of version 9, until the informer has come to version 9
  *
- * A write whose answer is lost may have happened or not: then the objects are asked for.
+ * A write whose answer is lost, or tells of the server's own failure, may have happened or not: then the objects are asked for.
  */
 export class OwnWrites<T extends KubeObject> {
   readonly #client: Client;
@@ -108,8 +108,9 @@ export class OwnWrites<T extends KubeObject> {
       this.#note(ownerUid, object);
       return object;
     } catch (error) {
-      // A server that answers has not written. Without an answer nobody knows.
-      if (!(error instanceof StatusError)) this.#uncertain.add(ownerUid);
+      // A server that refuses has not written. Where it failed, or did not answer, nobody knows.
+      const isRefusal = error instanceof StatusError && error.code >= 400 && error.code < 500;
+      if (!isRefusal) this.#uncertain.add(ownerUid);
       throw error;
     }
   }

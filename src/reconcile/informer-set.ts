@@ -26,27 +26,37 @@ export interface InformerSetOptions {
 
 export function informerSet(options: InformerSetOptions): InformerSet {
   const informers = new Map<string, RunningInformer>();
+  const running = (type: ResourceType, selection: InformerSelection): RunningInformer => {
+    const key = keyOfSelection(type, selection);
+    const known = informers.get(key);
+    if (known) return known;
+    const { log, keepManagedFields = false } = options;
+    const stop = stoppedWith(options.signal);
+    const { signal } = stop;
+    const informer = new SharedInformer<KubeObject>(type, { log, keepManagedFields, signal });
+    const begun = { informer, stop, isRelied: false };
+    informers.set(key, begun);
+    void reflect({ ...options, type, selection }, informer, signal);
+    return begun;
+  };
   return {
     of<T extends KubeObject>(type: ResourceType<T>, selection: InformerSelection = {}): Informer<T> {
-      const key = keyOfSelection(type, selection);
-      const known = informers.get(key);
-      if (known) return known.informer as unknown as Informer<T>;
-      const { log, keepManagedFields = false } = options;
-      const stop = stoppedWith(options.signal);
-      const { signal } = stop;
-      const informer = new SharedInformer<T>(type, { log, keepManagedFields, signal });
-      informers.set(key, { informer: informer as unknown as SharedInformer<KubeObject>, stop });
-      void reflect({ ...options, type, selection }, informer, signal);
-      return informer;
+      const asked = running(type as unknown as ResourceType, selection);
+      asked.isRelied = true;
+      return asked.informer as unknown as Informer<T>;
     },
 
-    forget({ group, version, resource }: GroupVersionResource): void {
-      for (const [key, { informer, stop }] of informers) {
-        const { type } = informer;
-        if (type.group !== group || type.version !== version || type.resource !== resource) continue;
-        informers.delete(key);
-        stop.abort(new Error(`${resource}.${version}.${group} is not followed any more`));
-      }
+    whileServed<T extends KubeObject>(type: ResourceType<T>): Informer<T> {
+      return running(type as unknown as ResourceType, {}).informer as unknown as Informer<T>;
+    },
+
+    forget(type: GroupVersionResource): void {
+      const key = keyOfSelection(type, {});
+      const known = informers.get(key);
+      if (!known || known.isRelied) return;
+      informers.delete(key);
+      const { group, version, resource } = type;
+      known.stop.abort(new Error(`${resource}.${version}.${group} is not followed any more`));
     },
 
     async whenSynced(signal?: AbortSignal): Promise<void> {
@@ -58,6 +68,8 @@ export function informerSet(options: InformerSetOptions): InformerSet {
 interface RunningInformer {
   readonly informer: SharedInformer<KubeObject>;
   readonly stop: AbortController;
+  /** Somebody asked for it by `of` and may keep it for good. */
+  isRelied: boolean;
 }
 
 /** Aborted when `signal` is, or before, by itself. */

@@ -55,10 +55,13 @@ describe('informer', () => {
   test('of a kind that is forgotten the watch ends, those who wait are told, and who asks again gets a new one', async () => {
     const { api, client, informers, settle, stop } = harness();
     await client.create(configMaps, configMap('x'));
-    const before = informers.of(configMaps);
+    const before = informers.whileServed(configMaps);
     await before.whenSynced();
     api.setServed(secrets, false);
-    const waiting = assert.rejects(informers.of(secrets).whenSynced(), /secrets\.v1\. is not followed any more/);
+    const waiting = assert.rejects(
+      informers.whileServed(secrets).whenSynced(),
+      /secrets\.v1\. is not followed any more/,
+    );
     informers.forget(secrets);
     await waiting;
 
@@ -66,9 +69,29 @@ describe('informer', () => {
     await settle();
     assert.equal(api.watches, 0);
     await client.create(configMaps, configMap('y'));
-    const after = informers.of(configMaps);
+    const after = informers.whileServed(configMaps);
     await after.whenSynced();
     assert.deepEqual([before.list().length, after.list().length], [1, 2]);
+    stop.abort();
+  });
+
+  test('one that somebody asked for by name goes on though others forget its kind, and is true again once the kind is back', async () => {
+    const { api, client, clock, informers, settle, stop } = harness();
+    const kept = informers.of(configMaps);
+    assert.equal(informers.whileServed(configMaps), kept);
+    assert.notEqual(informers.whileServed(secrets), kept);
+    await informers.whenSynced();
+    api.setServed(configMaps, false);
+    informers.forget(configMaps);
+    await settle();
+    api.setServed(configMaps, true);
+    await client.create(configMaps, configMap('x'));
+    await clock.advance(120_000);
+    assert.deepEqual(
+      kept.list().map(({ metadata }) => metadata.name),
+      ['x'],
+    );
+    assert.equal(informers.of(configMaps), kept);
     stop.abort();
   });
 

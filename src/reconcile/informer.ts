@@ -54,9 +54,12 @@ export interface InformerSelection {
 /** Informers by resource and selection: asking twice gives the same one. Started on first request, stopped with the set. */
 export interface InformerSet {
   of<T extends KubeObject>(type: ResourceType<T>, selection?: InformerSelection): Informer<T>;
+  /** For those who follow whatever is served, and `forget` what no longer is: the same informer as `of` gives, if there is one. */
+  whileServed<T extends KubeObject>(type: ResourceType<T>): Informer<T>;
   /**
-   * Stops the informers of a kind that is served no more, which would ask for it for ever. What they hold stays readable; those who wait
-   * for them are told. Who asks for the kind later gets new ones.
+   * Stops the informer of a kind that is served no more, which would ask for it for ever. What it holds stays readable; those who wait
+   * for it are told. Who asks for the kind later gets a new one. An informer that anybody ever asked for by `of` goes on: he keeps it, and
+   * relies on it once the kind is back.
    */
   forget(type: GroupVersionResource): void;
   /** Resolves when every informer asked for so far is synced. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ReplicaSet, replicaSets } from '../api/gen/apps-v1.ts';
-import { conflict } from '../apimachinery/status.ts';
+import { conflict, internalError } from '../apimachinery/status.ts';
 import { ConnectionError } from '../client/connection-error.ts';
 import { OwnWrites } from './expectations.ts';
 
@@ -64,5 +64,12 @@ test('the server is asked where an answer was lost, once, and not where it refus
   await assert.rejects(writes.noted(owner, Promise.reject(lost)));
   assert.deepEqual(sizes(await writes.newest(owner, [replicaSet('a', '5', 2)])), { a: 4 });
   assert.deepEqual(sizes(await writes.newest(owner, [replicaSet('a', '5', 2)])), { a: 4 });
+  assert.equal(listed(), 1);
+});
+
+test('the server is asked where it failed itself: it may have written before', async () => {
+  const { writes, listed } = lagging({ atVersion: '7', onServer: [replicaSet('a', '9', 4)] });
+  await assert.rejects(writes.noted(owner, Promise.reject(internalError('etcdserver: request timed out'))));
+  assert.deepEqual(sizes(await writes.newest(owner, [])), { a: 4 });
   assert.equal(listed(), 1);
 });

@@ -31,6 +31,10 @@ export class MemoryInformers implements InformerSet {
     return informer;
   }
 
+  whileServed<T extends KubeObject>(type: ResourceType<T>): Informer<T> {
+    return this.of(type);
+  }
+
   forget(type: ResourceType): void {
     this.#informers.delete(keyOf(type));
   }

@@ -67,33 +67,40 @@ export function nodeRelations(informers: InformerSet): NodeRelations {
   };
 }
 
-/** The references of a Pod, found once for as long as its spec stays: nearly all its versions differ in the status alone. */
+/** What a Pod leads to. Pods of any phase count until they are gone. A mirror Pod leads nowhere: the node itself wrote it. */
 function rememberedReferences(): (pod: Pod) => readonly string[] {
-  const known = new WeakMap<PodSpec, readonly string[]>();
+  const namesIn = rememberedNames();
   return (pod) => {
-    // These are named by the status too.
-    if (pod.status?.resourceClaimStatuses || pod.status?.extendedResourceClaimStatus) return podReferences(pod);
-    let references = known.get(pod.spec);
-    if (!references) {
-      references = podReferences(pod);
-      known.set(pod.spec, references);
-    }
-    return references;
+    const { nodeName } = pod.spec;
+    if (!nodeName || isMirrorPod(pod)) return [];
+    const found: readonly Named[] = [
+      ...namesIn(pod),
+      ...Array.from(claimNames(pod), (name): Named => ['pvc', name]),
+      ...Array.from(resourceClaimNames(pod), (name): Named => ['resourceclaim', name]),
+    ];
+    return found.map(([kind, name]) => `${kind} ${pod.metadata.namespace}/${name}|${nodeName}`);
   };
 }
 
-/** Pods of any phase count until they are gone. A mirror Pod leads nowhere: the node itself wrote it. */
-function podReferences(pod: Pod): readonly string[] {
-  const { nodeName, serviceAccountName } = pod.spec;
-  if (!nodeName || isMirrorPod(pod)) return [];
-  const names: readonly (readonly [RelatedKind, Iterable<string>])[] = [
-    ['secret', secretNames(pod)],
-    ['configmap', configMapNames(pod)],
-    ['pvc', claimNames(pod)],
-    ['resourceclaim', resourceClaimNames(pod)],
-    ['serviceaccount', serviceAccountName ? [serviceAccountName] : []],
-  ];
-  return names.flatMap(([kind, all]) =>
-    [...all].map((name) => `${kind} ${pod.metadata.namespace}/${name}|${nodeName}`),
-  );
+type Named = readonly [RelatedKind, string];
+
+/**
+ * What a spec alone names, found once for as long as it stays: nearly all versions of a Pod differ in the status alone. Pods of several
+ * namespaces may have the very same spec, so nothing of their metadata or status may be remembered with it.
+ */
+function rememberedNames(): (pod: Pod) => readonly Named[] {
+  const known = new WeakMap<PodSpec, readonly Named[]>();
+  return (pod) => {
+    const { spec } = pod;
+    let names = known.get(spec);
+    if (!names) {
+      names = [
+        ...Array.from(secretNames(pod), (name): Named => ['secret', name]),
+        ...Array.from(configMapNames(pod), (name): Named => ['configmap', name]),
+        ...(spec.serviceAccountName ? [['serviceaccount', spec.serviceAccountName] as const] : []),
+      ];
+      known.set(spec, names);
+    }
+    return names;
+  };
 }

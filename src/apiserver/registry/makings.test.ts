@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../apimachinery/meta.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { StoredKind } from '../served-resource.ts';
-import { SpecPool } from './makings.ts';
+import { FieldSetPool, SpecPool } from './makings.ts';
 
 type Specified = KubeObject & { spec: Readonly<Record<string, unknown>> };
 
@@ -88,4 +88,30 @@ test('specs of many makings are forgotten', () => {
   for (let i = 0; i < 1000; i++) kept(pool, made({ a: 1 }, String(i)));
   const known = Array.from({ length: 1000 }, (_, i) => pool.share(kind, made({ a: 1 }, String(i)))).filter(Boolean);
   assert.ok(known.length > 0 && known.length <= 250);
+});
+
+test('nothing is known of the objects of another namespace, and of those of an owner whose uid no server gave', () => {
+  const pool = new SpecPool();
+  kept(pool, made({ a: 1 }));
+  const elsewhere = made({ a: 1 });
+  assert.equal(pool.share(kind, { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: 'b' } }), undefined);
+  const uid = 'x'.repeat(100_000);
+  kept(pool, made({ a: 1 }, uid));
+  assert.equal(pool.share(kind, made({ a: 1 }, uid)), undefined);
+});
+
+test('equal field sets become one, and those that are too large, or too many together, are not kept', () => {
+  const pool = new FieldSetPool();
+  const fieldsOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f:${i}`, {}]));
+  const first = pool.share('a', fieldsOf(10));
+  assert.equal(pool.share('a', fieldsOf(10)), first);
+  assert.equal(pool.share('a', fieldsOf(11)) === first, false);
+
+  for (const large of [() => fieldsOf(20_000), () => ({ [`f:${'x'.repeat(200_000)}`]: {} })]) {
+    const one = pool.share('large', large());
+    assert.notEqual(pool.share('large', large()), one);
+  }
+  const oldest = pool.share('b', fieldsOf(5));
+  for (let i = 0; i < 60; i++) pool.share(`of ${i}`, fieldsOf(3900));
+  assert.notEqual(pool.share('b', fieldsOf(5)), oldest);
 });

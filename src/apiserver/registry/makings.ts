@@ -13,21 +13,34 @@ import type { StoredKind } from '../served-resource.ts';
 import type { StandingObject } from '../watch-cache/member-bytes.ts';
 
 const capacity = 2000;
+/** What all sets that are kept may weigh together: a usual one weighs less than a hundred, and a client may make one of a million fields. */
+const mostWeight = 200_000;
 
 /** The owners' field sets: equal in what they say, whatever the objects say. */
 export class FieldSetPool {
-  readonly #sets = new Map<string, FieldSet>();
+  readonly #sets = new Map<string, { readonly fields: FieldSet; readonly weight: number }>();
+  #weight = 0;
   /** Sets in which nothing has to be reconciled with this shape. */
   readonly #current = new WeakMap<FieldSet, Shape>();
 
-  /** An equal set, frozen: the one last seen under this key, or the given one from now on. */
+  /** An equal set: the one last seen under this key, or the given one, from now on and frozen where it is not too large to be kept. */
   share(key: string, fields: FieldSet): FieldSet {
     if (Object.isFrozen(fields)) return fields;
     const known = this.#sets.get(key);
-    if (known !== undefined && jsonEqual(known, fields)) return known;
-    if (this.#sets.size >= capacity) this.#sets.clear();
-    this.#sets.set(key, deepFreeze(fields));
+    if (known !== undefined && jsonEqual(known.fields, fields)) return known.fields;
+    const weight = weightOf([key, fields]);
+    if (weight <= heaviest) this.#keep(key, { fields: deepFreeze(fields), weight });
     return fields;
+  }
+
+  #keep(key: string, kept: { readonly fields: FieldSet; readonly weight: number }): void {
+    this.#weight -= this.#sets.get(key)?.weight ?? 0;
+    if (this.#sets.size >= capacity || this.#weight + kept.weight > mostWeight) {
+      this.#sets.clear();
+      this.#weight = 0;
+    }
+    this.#sets.set(key, kept);
+    this.#weight += kept.weight;
   }
 
   /** `reconciledFields`, once for each shared set. */
@@ -54,6 +67,8 @@ export interface KnownSpec {
 type Specified = KubeObject & { spec?: object };
 
 const specCapacity = 250;
+/** A uid that the server gave is shorter; what a client calls one may be of any length, and is held as long as what is kept under it. */
+const longestUid = 64;
 /** What is larger is not kept: many of it would be too much for nothing. In values, and of a whole object in bytes. */
 const heaviest = 4000;
 const mostBytes = 64 * 1024;
@@ -90,15 +105,17 @@ export class SpecPool {
 function keyOf({ name, behaviour }: StoredKind, object: KubeObject): string | undefined {
   if (behaviour.validates === undefined || behaviour.validatesName?.(object)) return undefined;
   const owner = object.metadata.ownerReferences?.find(({ controller }) => controller);
-  return `${name}\0${owner?.uid ?? ''}`;
+  const { uid = '' } = owner ?? {};
+  return uid.length > longestUid ? undefined : `${name}\0${object.metadata.namespace ?? ''}\0${uid}`;
 }
 
-/** How many values there are, long strings counted as several; stops where it is too many. */
+/** How many values there are, long strings and long names counted as several; stops where it is too many. */
 function weightOf(value: unknown, limit = heaviest): number {
   if (typeof value === 'string') return 1 + (value.length >> 5);
   if (typeof value !== 'object' || value === null) return 1;
   let weight = 1;
   for (const key in value) {
+    weight += key.length >> 5;
     weight += weightOf((value as Readonly<Record<string, unknown>>)[key], limit - weight);
     if (weight > limit) break;
   }

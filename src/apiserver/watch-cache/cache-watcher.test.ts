@@ -11,13 +11,13 @@ import { CacheEvent, type Representation, retoldEvents } from './cache-event.ts'
 import { CacheWatcher } from './cache-watcher.ts';
 import { Delivery } from './delivery.ts';
 
-function watcher(frameOf: Representation['frame'] = () => frame(0)): CacheWatcher {
+function watcher(frameOf: Representation['frame'] = () => frame(0), clock = new FakeClock()): CacheWatcher {
   return new CacheWatcher({
     selection: { labels: everything, fields: everyField },
     representation: { frame: frameOf, error: (status) => plainFrame('ERROR', status), bookmark: () => frame(0) },
     wantsBookmarks: false,
     sent: { frames: 0 },
-    delivery: new Delivery(new FakeClock(), silentLog),
+    delivery: new Delivery(clock, silentLog),
   });
 }
 
@@ -128,5 +128,54 @@ describe('a watch of the past', () => {
     const told: string[] = [];
     for await (const { type } of watching) told.push(type);
     assert.deepEqual(told, ['ADDED', 'ADDED', 'ERROR']);
+  });
+
+  test('what was made for it is let go of even where an event cannot be read', async () => {
+    const retold = retoldEvents(new FakeClock());
+    const watching = watcher(() => assert.fail('damaged'));
+    const past = events(1);
+    watching.resume(past, retold);
+    await watching.takeBatch();
+    assert.equal(past.filter((event) => event.hasFrames).length, retold.size);
+  });
+
+  test('is dropped with its reader when more came in than may wait', async () => {
+    const watching = watcher((_type, _entry, revision) => frame(revision));
+    watching.resume(events(1000), retoldEvents(new FakeClock()));
+    for (let i = 0; i < 100_000; i++) watching.push(frame(i));
+    assert.ok(watching.ended);
+    assert.equal(await watching.takeBatch(), undefined);
+  });
+
+  test('ends when its reader has stopped reading, and not while he is slow', async () => {
+    const clock = new FakeClock();
+    const watching = watcher((_type, _entry, revision) => frame(revision), clock);
+    watching.resume(events(1000), retoldEvents(clock));
+    for (let i = 0; i < 4; i++) {
+      await clock.advance(50_000);
+      assert.equal((await watching.takeBatch())?.length, 128);
+    }
+    assert.equal(watching.ended, false);
+    await clock.advance(120_000);
+    assert.ok(watching.ended);
+    assert.equal(await watching.takeBatch(), undefined);
+  });
+
+  test('told to its end, leaves nothing that would cut off a reader who waits', async () => {
+    const clock = new FakeClock();
+    const watching = watcher((_type, _entry, revision) => frame(revision), clock);
+    watching.resume(events(10), retoldEvents(clock));
+    await watching.takeBatch();
+    await clock.advance(600_000);
+    assert.equal(watching.ended, false);
+  });
+
+  test('has nothing to wait for once the watch has ended, and is still told', async () => {
+    const clock = new FakeClock();
+    const watching = watcher((_type, _entry, revision) => frame(revision), clock);
+    watching.resume(events(10), retoldEvents(clock));
+    watching.end();
+    await clock.advance(600_000);
+    assert.equal((await watching.takeBatch())?.length, 10);
   });
 });

@@ -6,6 +6,7 @@
  * in (`pumpTo`), or asks for it (`takeBatch`, or one by one as an iterable).
  */
 import { internalError, messageOf } from '../../apimachinery/status.ts';
+import type { Timer } from '../../base/clock.ts';
 import type { FrameSink, WatchFrame, WatchSource } from '../request.ts';
 import type { CacheEntry } from './cache-entry.ts';
 import type { CacheEvent, Representation, RetoldEvents } from './cache-event.ts';
@@ -26,6 +27,8 @@ const bufferCapacity = 16_384;
 const batchCapacity = 1024;
 /** What a watch begins with is encoded on the way out, so less of it makes a batch. */
 const backlogBatchCapacity = 128;
+/** A reader that took nothing of what a watch begins with for so long is cut off: meanwhile that cannot be forgotten. */
+const stalledAfterMs = 60_000;
 
 /** What a watch begins with: the present state, or what has happened since a revision. */
 interface Backlog {
@@ -43,6 +46,7 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
   readonly #endCallbacks: (() => void)[] = [];
   #backlog: Backlog | undefined;
   #backlogNext = 0;
+  #stalled: Timer | undefined;
   #buffer: WatchFrame[] = [];
   #ended = false;
   #scheduled = false;
@@ -70,32 +74,59 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
   /** The present state; what matches is delivered as ADDED events before anything else. Only before the first event. */
   begin(entries: readonly CacheEntry[]): void {
     const { selection, representation } = this;
-    this.#backlog = {
+    this.#tellFirst({
       length: entries.length,
       frame(index) {
         const entry = entries[index]!;
         return matchesSelectors(selection, entry) ? representation.frame('ADDED', entry, entry.revision) : undefined;
       },
-    };
-    this.#schedule();
+    });
   }
 
   /** What has happened; told as fast as the reader reads, before anything else. Only before the first event. */
   resume(events: readonly CacheEvent[], retold: RetoldEvents): void {
     if (events.length === 0) return;
     const { selection, representation } = this;
-    this.#backlog = {
+    this.#tellFirst({
       length: events.length,
       frame(index) {
         const event = events[index]!;
         const isNew = !event.hasFrames;
-        const type = event.typeFor(selection);
-        const frame = type && event.frame(type, representation);
-        if (isNew && event.hasFrames) retold.hold(event, event.subject.storedBytes);
-        return frame;
+        try {
+          const type = event.typeFor(selection);
+          return type && event.frame(type, representation);
+        } finally {
+          if (isNew && event.hasFrames) retold.hold(event, event.subject.storedBytes);
+        }
       },
-    };
+    });
+  }
+
+  #tellFirst(backlog: Backlog): void {
+    this.#backlog = backlog;
+    this.#watchProgress();
     this.#schedule();
+  }
+
+  /** What is still to be told first is held for a reader that goes on reading, and not for one that has stopped. */
+  #watchProgress(): void {
+    const reached = this.#backlogNext;
+    this.#stalled = this.#delivery.after(stalledAfterMs, () => {
+      if (this.#backlogNext > reached) this.#watchProgress();
+      else this.#cutOff();
+    });
+  }
+
+  #dropBacklog(): void {
+    this.#backlog = undefined;
+    this.#stalled?.cancel();
+    this.#stalled = undefined;
+  }
+
+  #cutOff(): void {
+    this.#dropBacklog();
+    this.#buffer = [];
+    this.end();
   }
 
   offer(event: CacheEvent): void {
@@ -110,11 +141,7 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
 
   push(frame: WatchFrame): void {
     if (this.#ended) return;
-    if (this.#buffer.length >= bufferCapacity) {
-      this.#buffer = [];
-      this.end();
-      return;
-    }
+    if (this.#buffer.length >= bufferCapacity) return this.#cutOff();
     this.#buffer.push(frame);
     this.#schedule();
   }
@@ -124,6 +151,8 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
     if (this.#ended) return;
     if (last) this.#buffer.push(last);
     this.#ended = true;
+    // The server may be about to stop, which a timer must not delay.
+    this.#stalled?.cancel();
     for (const callback of this.#endCallbacks) callback();
     this.#schedule();
   }
@@ -133,9 +162,7 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
   }
 
   cancel(): void {
-    this.#backlog = undefined;
-    this.#buffer = [];
-    this.end();
+    this.#cutOff();
   }
 
   pumpTo(sink: FrameSink): void {
@@ -227,11 +254,11 @@ export class CacheWatcher implements WatchSource, AsyncIterable<WatchFrame>, Del
       }
     } catch (error) {
       // What came after it must not be told without it.
-      this.#backlog = undefined;
+      this.#dropBacklog();
       this.#buffer = [];
       this.#fail(error);
     }
-    if (this.#backlogNext === backlog.length) this.#backlog = undefined;
+    if (this.#backlogNext === backlog.length) this.#dropBacklog();
     return frames;
   }
 }

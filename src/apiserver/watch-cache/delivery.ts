@@ -3,7 +3,7 @@
  * batch, and a thousand watchers cost one callback instead of a thousand promises.
  */
 import { messageOf } from '../../apimachinery/status.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 
 export interface Deliverable {
@@ -31,6 +31,11 @@ export class Delivery {
       this.#due = [];
       for (const each of due) this.#deliver(each);
     });
+  }
+
+  /** By the clock that deliveries keep to. */
+  after(delayMs: number, callback: () => void): Timer {
+    return this.#clock.after(delayMs, callback);
   }
 
   #deliver(target: Deliverable): void {

@@ -43,7 +43,8 @@ export interface EventHistoryOptions {
 export class EventHistory {
   readonly #clock: Clock;
   readonly #bounds: HistoryBounds;
-  #events: CacheEvent[] = [];
+  /** What is before the first is forgotten: the place is empty, and cut off later. */
+  #events: (CacheEvent | undefined)[] = [];
   /** When each came in. */
   #times: number[] = [];
   #first = 0;
@@ -128,7 +129,7 @@ export class EventHistory {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#events.slice(low);
+    return this.#events.slice(low) as CacheEvent[];
   }
 
   /** Nothing is known any more. */
@@ -164,7 +165,7 @@ export class EventHistory {
     const event = this.#events[this.#first]!;
     this.#beginsAfter = event.revision;
     this.#bytes -= heldBytes(event);
-    this.#first++;
+    this.#events[this.#first++] = undefined;
   }
 
   /** Where nothing more happens, what is there grows old all the same. */

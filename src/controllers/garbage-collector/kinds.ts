@@ -48,7 +48,7 @@ export class FollowedKinds {
     }
     for (const [key, type] of served) {
       const known = this.#followed.get(key);
-      const informer = informers.of(type);
+      const informer = informers.whileServed(type);
       if (known?.informer === informer) continue;
       // Somebody else saw the kind go, and it is back.
       known?.registration.remove();

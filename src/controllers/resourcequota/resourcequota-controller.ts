@@ -12,7 +12,7 @@ import { sleep } from '../../base/clock.ts';
 import { discover, supports } from '../../client/discovery.ts';
 import type { ComponentContext } from '../../reconcile/component.ts';
 import { type Controller, createController } from '../../reconcile/controller.ts';
-import type { Informer } from '../../reconcile/informer.ts';
+import type { Informer, Registration } from '../../reconcile/informer.ts';
 import { equalOnWire } from '../common/wire-equality.ts';
 
 /** The rules of counting, shared with admission. */
@@ -117,7 +117,10 @@ class CountedKinds {
   readonly #context: ComponentContext;
   readonly #evaluator: QuotaEvaluator;
   readonly #changed: (namespace: string) => void;
-  readonly #followed = new Map<string, Informer<KubeObject>>();
+  readonly #followed = new Map<
+    string,
+    { readonly informer: Informer<KubeObject>; readonly registration: Registration }
+  >();
   #types: readonly ResourceType[] = [];
 
   constructor(context: ComponentContext, evaluator: QuotaEvaluator, changed: (namespace: string) => void) {
@@ -132,8 +135,10 @@ class CountedKinds {
     this.#types = preferred.filter((type) => type.namespaced && supports(type, 'list', 'watch', 'create'));
     const failing = new Set(failures.map(({ groupVersion }) => parseApiVersion(groupVersion).group));
     const served = new Set(this.#types.map(kindKey));
-    for (const [key, { type }] of this.#followed) {
+    for (const [key, { informer, registration }] of this.#followed) {
+      const { type } = informer;
       if (served.has(key) || failing.has(type.group)) continue;
+      registration.remove();
       this.#followed.delete(key);
       this.#context.informers.forget(type);
     }
@@ -145,7 +150,7 @@ class CountedKinds {
     const counted = this.#types.filter((type) => this.#evaluator.namesAbout(type, names).length > 0);
     const objects: CountedObject[] = [];
     for (const type of counted) {
-      const informer = this.#context.informers.of(type);
+      const informer = this.#context.informers.whileServed(type);
       this.#follow(informer);
       await informer.whenSynced(this.#context.signal);
       for (const object of informer.list(metadata.namespace)) objects.push({ type, object });
@@ -157,8 +162,9 @@ class CountedKinds {
   #follow(informer: Informer<KubeObject>): void {
     const { type } = informer;
     const key = kindKey(type);
-    if (this.#followed.get(key) === informer) return;
-    this.#followed.set(key, informer);
+    const known = this.#followed.get(key);
+    if (known?.informer === informer) return;
+    known?.registration.remove();
     const { clock } = this.#context;
     const counted = (object: KubeObject) =>
       [
@@ -166,12 +172,13 @@ class CountedKinds {
         this.#evaluator.scopeTraits(type, object),
       ].join();
     const tell = ({ metadata }: KubeObject) => this.#changed(metadata.namespace ?? '');
-    informer.onChange({
+    const registration = informer.onChange({
       deleted: tell,
       updated: (object, previous) => {
         if (counted(object) !== counted(previous)) tell(object);
       },
     });
+    this.#followed.set(key, { informer, registration });
   }
 }
 
