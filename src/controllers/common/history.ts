@@ -4,6 +4,7 @@
  */
 import { type ControllerRevision, controllerRevisions } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
+import { builtinCodec } from '../../api/schema.ts';
 import { sortedKeys } from '../../apimachinery/go-text.ts';
 import { controllerReference, isControlledBy, type KubeObject } from '../../apimachinery/meta.ts';
 import type { ResourceType } from '../../apimachinery/resource.ts';
@@ -26,7 +27,7 @@ export interface History {
 export function planHistory(revisions: readonly ControllerRevision[], template: PodTemplateSpec): History {
   const sorted = [...revisions].sort(byRevision);
   const data = patchOf(template);
-  const current = sorted.findLast((revision) => equalOnWire(revision.data, data));
+  const current = sorted.findLast((revision) => isRecorded(revision, data));
   const old = sorted.filter((revision) => revision !== current);
   const newest = old.at(-1)?.revision ?? 0;
   return { current, old, revision: newest + 1 };
@@ -34,10 +35,18 @@ export function planHistory(revisions: readonly ControllerRevision[], template: 
 
 /**
  * The patch that makes an object's template this one: the form in which `kubectl rollout undo` applies it. Upstream knows the revision of a
- * template by these very bytes, so keys are in its order.
+ * template by these very bytes, so keys are in its order, and structs are there that a client would see (`resources: {}` of a container).
  */
 export function patchOf(template: PodTemplateSpec): unknown {
-  return sortedKeys({ spec: { template: { ...template, $patch: 'replace' } } });
+  const shown: object = JSON.parse(builtinCodec().encodeAs(template, 'core/v1.PodTemplateSpec'));
+  return sortedKeys({ spec: { template: { ...shown, $patch: 'replace' } } });
+}
+
+/** Whether the revision recorded what `data` does, in whichever form. */
+function isRecorded(revision: ControllerRevision, data: unknown): boolean {
+  if (equalOnWire(revision.data, data)) return true;
+  const recorded = templateOf(revision);
+  return recorded !== undefined && equalOnWire(patchOf(recorded), data);
 }
 
 /** The template that a revision recorded. */
@@ -92,7 +101,7 @@ export async function currentRevision<O extends KubeObject>(
       if (!isAlreadyExists(error)) throw error;
       const { namespace, name = '' } = wanted.metadata;
       const present = await client.get(controllerRevisions, { namespace, name });
-      if (isControlledBy(present, owner.object) && equalOnWire(present.data, wanted.data)) {
+      if (isControlledBy(present, owner.object) && isRecorded(present, wanted.data)) {
         return { revision: present, collisionCount: collisions };
       }
     }

@@ -140,7 +140,7 @@ test('a rolling update replaces one Pod at a time and records revisions', async 
   const [container] = template!.containers;
   assert.equal(
     JSON.stringify(revisions[1]?.data),
-    `{"spec":{"template":{"$patch":"replace","metadata":${JSON.stringify(metadata)},"spec":{"containers":[{"image":"two","name":"${container?.name}"}]}}}}`,
+    `{"spec":{"template":{"$patch":"replace","metadata":${JSON.stringify(metadata)},"spec":{"containers":[{"image":"two","name":"${container?.name}","resources":{}}]}}}}`,
   );
   const hash = revisions[1]?.metadata.labels?.['controller-revision-hash'];
   assert.equal(revisions[1]?.metadata.name, `agent-${hash}`);
