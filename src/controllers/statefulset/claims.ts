@@ -7,7 +7,10 @@ import { type PersistentVolumeClaim, type Pod, pods } from '../../api/gen/core-v
 import type { OwnerReference } from '../../apimachinery/meta.ts';
 import { apiVersionOf } from '../../apimachinery/resource.ts';
 
-/** The owners that the claim should have, or undefined when they are right or somebody else controls it. */
+/**
+ * The owners that the claim should have, or undefined when they are right, or when a set or a Pod of the same name but another uid owned it, which
+ * is the garbage collector's to settle. A claim that somebody else controls keeps its owners but for ours. As upstream, ours control.
+ */
 export function planClaimOwners(
   set: StatefulSet,
   claim: PersistentVolumeClaim,
@@ -15,25 +18,30 @@ export function planClaimOwners(
   condemned: boolean,
 ): readonly OwnerReference[] | undefined {
   const owners = claim.metadata.ownerReferences ?? [];
-  if (owners.some(({ controller }) => controller)) return undefined;
+  const ours = [reference(statefulSets, set), ...(pod ? [reference(pods, pod)] : [])];
+  const ourReference = (owner: OwnerReference) => ours.find((reference) => namesTheSame(owner, reference));
+  if (owners.some((owner) => (ourReference(owner)?.uid ?? owner.uid) !== owner.uid)) return undefined;
+  const others = owners.filter((owner) => !ourReference(owner));
   const { whenDeleted = 'Retain', whenScaled = 'Retain' } = set.spec.persistentVolumeClaimRetentionPolicy ?? {};
   const wanted: OwnerReference[] = [];
-  const scaledAway = condemned && whenScaled === 'Delete' && pod;
-  if (scaledAway) wanted.push(reference(pods, pod));
-  else if (whenDeleted === 'Delete') wanted.push(reference(statefulSets, set));
-  // References to the set and to any Pod of the name, a former one too, are this controller's own and made anew.
-  const podName = pod?.metadata.name;
-  const others = owners.filter(
-    ({ uid, kind, name }) => uid !== set.metadata.uid && !(kind === 'Pod' && name === podName),
-  );
+  if (!others.some(({ controller }) => controller)) {
+    if (condemned && whenScaled === 'Delete' && pod) wanted.push(reference(pods, pod));
+    else if (whenDeleted === 'Delete') wanted.push(reference(statefulSets, set));
+  }
   const next = [...others, ...wanted];
-  const same = next.length === owners.length && next.every(({ uid }) => owners.some((owner) => owner.uid === uid));
-  return same ? undefined : next;
+  const isThere = (one: OwnerReference) =>
+    owners.some(({ uid, controller = false }) => uid === one.uid && controller === (one.controller ?? false));
+  return next.length === owners.length && next.every(isThere) ? undefined : next;
+}
+
+function namesTheSame(a: OwnerReference, b: OwnerReference): boolean {
+  return a.apiVersion === b.apiVersion && a.kind === b.kind && a.name === b.name;
 }
 
 function reference<T extends StatefulSet | Pod>(
   type: { readonly group: string; readonly version: string; readonly kind: string },
   { metadata }: T,
 ): OwnerReference {
-  return { apiVersion: apiVersionOf(type), kind: type.kind, name: metadata.name ?? '', uid: metadata.uid ?? '' };
+  const { name = '', uid = '' } = metadata;
+  return { apiVersion: apiVersionOf(type), kind: type.kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
