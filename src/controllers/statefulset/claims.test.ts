@@ -19,6 +19,7 @@ const setOf = (policy: Policy): StatefulSet => ({
 const pod: Pod = { metadata: { name: 'db-0', uid: 'pod' }, spec: { containers: [] } };
 const claimOf = (...ownerReferences: OwnerReference[]): PersistentVolumeClaim => ({
   metadata: { name: 'data-db-0', ownerReferences },
+  spec: {},
 });
 
 const controls = { controller: true, blockOwnerDeletion: true };
