@@ -242,7 +242,8 @@ describe('lists and watches', () => {
       fieldSelector: 'status.phase=Running',
       resourceVersion: metadata.resourceVersion,
     });
-    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    // The cluster's own scheduler would write a condition, some time or other.
+    const spec = { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] };
     await fixture
       .write('POST', '/api/v1/namespaces/entering/serviceaccounts', { metadata: { name: 'default' } })
       .catch(() => {});
