@@ -4,9 +4,9 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import { type GrpcConnection, GrpcError, grpcCodes } from '../../base/grpc/index.ts';
+import { GrpcError, grpcCodes } from '../../base/grpc/index.ts';
 import { grpcMethod, type Outgoing, type RequestOf, type ResponseOf } from '../grpc/codec.ts';
-import { connectSocket } from '../grpc/socket-connection.ts';
+import { DriverSocket } from '../grpc/driver-socket.ts';
 import type { CsiCallObserver } from './csi-metrics.ts';
 import type { CsiVolume } from './csi-volume.ts';
 import {
@@ -30,31 +30,24 @@ const callTimeoutMs = 120_000;
 
 export class CsiDriver {
   readonly name: string;
-  readonly #options: CsiDriverOptions;
-  #connection: Promise<GrpcConnection> | undefined;
+  readonly #socket: DriverSocket;
 
-  constructor(options: CsiDriverOptions) {
-    this.name = options.name;
-    this.#options = options;
+  constructor({ name, endpoint, clock, observe }: CsiDriverOptions) {
+    this.name = name;
+    this.#socket = new DriverSocket({
+      what: `CSI driver ${name}`,
+      endpoint,
+      clock,
+      callTimeoutMs,
+      onCall: (path, code, tookMs) => observe(name, path, code, tookMs / 1000),
+    });
   }
 
-  async call<M extends keyof NodeMethods & string>(
+  call<M extends keyof NodeMethods & string>(
     method: M,
     request: Outgoing<RequestOf<NodeMethods, M>>,
   ): Promise<ResponseOf<NodeMethods, M>> {
-    const { clock, endpoint, observe } = this.#options;
-    this.#connection ??= connectSocket({ clock, path: endpoint, requestTimeoutMs: callTimeoutMs });
-    const { path } = grpcMethod(nodeService, method);
-    const startedMs = clock.monotonic();
-    const done = (code: number) => observe(this.name, path, code, (clock.monotonic() - startedMs) / 1000);
-    try {
-      const answer = await (await this.#connection).unary(grpcMethod(nodeService, method), request);
-      done(0);
-      return answer;
-    } catch (error) {
-      done(error instanceof GrpcError ? error.code : grpcCodes.unknown);
-      throw error;
-    }
+    return this.#socket.call(grpcMethod(nodeService, method), request);
   }
 
   async capabilities(): Promise<CsiCapabilities> {
@@ -62,9 +55,9 @@ export class CsiDriver {
     return new Set(capabilities.flatMap(({ rpc }) => (rpc ? [rpc.type] : [])));
   }
 
+  /** Nothing is asked of it from now on. */
   close(): void {
-    void this.#connection?.then((connection) => connection.close());
-    this.#connection = undefined;
+    this.#socket.close();
   }
 }
 
